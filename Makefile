@@ -1,7 +1,7 @@
 # One command each for a stranger, a developer and a machine; what they do stands in scripts/.
 # PYTHON=/path/to/python3 chooses the Python, PORT=8001 the port, ARGS="-k word" what pytest runs.
 
-.PHONY: help run test test-all proofs lock plan reference messages check models wheel bench load faults fuzz clean
+.PHONY: help run test test-all proofs lock plan reference messages check models wheel bench load faults fuzz attack clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -21,6 +21,7 @@ help:
 	@echo "make wheel   write the wheel with the offline scorer and the client to dist/"
 	@echo "make bench   run the measurements in bench/"
 	@echo "make fuzz    check and score 105,000 mutated runs, and measure what twice the input costs"
+	@echo "make attack  attack a site that it starts itself, and print what held"
 	@echo "make load    a rush before a deadline, 100,000 runs, two groups of workers: on SQLite and PostgreSQL"
 	@echo "make faults  kill every process 100 times while runs come in, and race the limits on uploads"
 	@echo "make lock    write the locks of what the image installs"
@@ -97,6 +98,11 @@ faults:
 	$(PY) bench/faults/kills.py
 	$(PY) bench/faults/kills.py --topology postgresql
 	$(PY) bench/faults/races.py
+
+# Some minutes: a site of its own is attacked, and a table says what held.
+attack:
+	@sh scripts/environment.sh dev
+	$(PY) bench/attack.py
 
 # Some minutes: 105,000 mutated runs of all task types, then what twice the input costs in every reader.
 fuzz:

@@ -2,19 +2,23 @@
 commands.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline.commands import add_commands
+from scoring.offline.declaring import add_commands as add_declaring
 from scoring.offline.scoring import (
     Checking,
     Progress,
@@ -23,7 +27,8 @@ from scoring.offline.scoring import (
     check,
     described,
     no_progress,
-    score,
+    read_scored,
+    score_read,
 )
 from scoring.offline.terminal import (
     bar,
@@ -44,6 +49,9 @@ from tasks.types.references import referenced
 from tasks.types.registry import BrokenTaskType
 from tasks.types.unavailable import Pending, Unavailable
 
+if TYPE_CHECKING:
+    from scoring.offline.parts import Part
+
 #: Commands that stood beside the others before they were gathered under `papers`, for one release more.
 MOVED = (
     *("claim-check", "claim-sheet", "context-check", "context-sheet", "convert-biomedsumm"),
@@ -59,7 +67,8 @@ INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
 PATH_FAULTS = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 EXIT_CODES = """exit codes:
   0    done
-  1    a run has no scores (follow, scores); something in an archive differs (verify)
+  1    a run has no scores (follow, scores); something in an archive differs (verify);
+       a receipt does not hold (receipt verify)
   2    the command or a file is refused; every reason is on standard error
   3    an archive has no number that can be checked (verify)
   4    the site refuses the request
@@ -70,7 +79,8 @@ EXIT_CODES = """exit codes:
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], object] = lambda: None) -> int:
+    """``next_step`` is called before each rule set but the first that a run is scored under."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] in MOVED:
         if "--progress" not in words:
@@ -80,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     given = parser().parse_args(words)
+    given.next_step = next_step
     as_objects = getattr(given, "progress", False)
     try:
         return int(given.command(given))
@@ -89,13 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return stopped(str(refused))
     except InputRefused as refused:
         report(refused.problems, as_objects=as_objects)
-    except Pending as missing:
-        if not as_objects:
-            return stopped(str(missing), code=UNAVAILABLE)
-        print(as_json({"pending": missing.pending, "pairs": missing.pairs}), file=sys.stderr)
-        return UNAVAILABLE
     except Unavailable as missing:
-        return stopped(str(missing), code=UNAVAILABLE)
+        return lacking(missing, as_objects=as_objects)
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
             raise  # A site's worker gives no paths that could be wrong: it tries again.
@@ -103,6 +109,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as missing:
         return stopped(f"this needs a package that is not installed: {missing.name}", code=UNAVAILABLE)
     return USAGE_FAULT
+
+
+def lacking(missing: Unavailable, *, as_objects: bool, **facts: str) -> int:
+    if as_objects and isinstance(missing, Pending):
+        print(as_json({"pending": missing.pending, "pairs": missing.pairs, **facts}), file=sys.stderr)
+        return UNAVAILABLE
+    return stopped(": ".join([*facts.values(), str(missing)]), code=UNAVAILABLE)
 
 
 def stopped(reason: str, *details: str, code: int = USAGE_FAULT) -> int:
@@ -140,13 +153,24 @@ def parser() -> argparse.ArgumentParser:
     )
     scored.add_argument("--method", choices=METHODS, default=METHODS[0], help="how intervals are made")
     scored.add_argument(
-        "--statistics", type=Path, metavar="FILE", help="keep the matrices behind the numbers"
+        "--rules",
+        action="append",
+        metavar="NAME",
+        help="may be repeated: gold and run are read once, and --json prints a list",
+    )
+    scored.add_argument(
+        "--statistics",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="keep the matrices behind the numbers; repeated as --rules is",
     )
     scored.add_argument(
         "--pending",
         type=Path,
+        action="append",
         metavar="FILE",
-        help="write the pairs that are pending there, and do not score a run that has any",
+        help="write the pairs that are pending there, and do not score a run that has any; repeated likewise",
     )
     scored.set_defaults(command=score_run)
 
@@ -155,6 +179,7 @@ def parser() -> argparse.ArgumentParser:
         "--run", type=Path, action="append", required=True, metavar="PATH", help="given twice: a, then b"
     )
     compared.add_argument("--tests", type=whole_number, default=10_000, metavar="N", help="exchanges tried")
+    compared.add_argument("--rules", metavar="NAME")
     compared.set_defaults(command=compare_runs)
 
     for command in (checked, scored):
@@ -164,8 +189,10 @@ def parser() -> argparse.ArgumentParser:
         )
     checked.add_argument("--json", action="store_true")
     for command in (scored, compared):
+        command.add_argument(
+            "--part", metavar="PART", help="of a split with a public and a private part, such as public-30-7"
+        )
         command.add_argument("--gold", type=Path, nargs="+", action="extend", metavar="PATH", required=True)
-        command.add_argument("--rules", metavar="NAME")
         command.add_argument("--seed", type=whole_number, default=0, metavar="S")
         command.add_argument("--json", action="store_true")
     for command in (checked, scored, compared):
@@ -174,6 +201,7 @@ def parser() -> argparse.ArgumentParser:
     for command in (checked, scored):
         command.add_argument("--run", type=Path, required=True, metavar="PATH")
     add_commands(commands, options_of)
+    add_declaring(commands)
     add_tools(commands, options_of)
     papers = commands.add_parser(
         "papers", help="reproduce the five papers; `papers --help` lists the commands"
@@ -213,6 +241,14 @@ def options_of(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
     return chosen.checked_options(given_options(pairs))
 
 
+def part_of(given: argparse.Namespace) -> Part | None:
+    if not given.part:
+        return None
+    from scoring.offline.parts import read_part
+
+    return read_part(given.part)
+
+
 def check_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
     checking = Checking(
@@ -240,29 +276,79 @@ def check_run(given: argparse.Namespace) -> int:
 
 def score_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
-    scoring = Scoring(
-        task_type=chosen,
-        gold=given.gold,
-        run=given.run,
-        run_name=given.run_name,
-        rules=chosen.checked_rules(given.rules),
-        options=options_of(chosen, given.option),
-        resamples=given.intervals,
-        seed=given.seed,
-        method=given.method,
-        statistics=given.statistics,
-        pending=given.pending,
-    )
+    options = options_of(chosen, given.option)
+    named = given.rules or [None]
+    scorings = [
+        Scoring(
+            task_type=chosen,
+            gold=given.gold,
+            run=given.run,
+            run_name=given.run_name,
+            rules=chosen.checked_rules(name),
+            options=options,
+            resamples=given.intervals,
+            seed=given.seed,
+            method=given.method,
+            statistics=statistics,
+            pending=pending,
+            part=part_of(given),
+        )
+        for name, statistics, pending in zip(
+            named,
+            _one_each("--statistics", given.statistics, len(named)),
+            _one_each("--pending", given.pending, len(named)),
+            strict=True,
+        )
+    ]
+    if len(scorings) > 1:
+        return score_under_each(scorings, given)
     with progress_of(given) as progress:
-        scores = score(scoring, progress)
+        scores = score_read(scorings[0], read_scored(scorings[0], progress), progress)
+    print_scores(scores, given)
+    return 0
+
+
+def _one_each(option: str, paths: Sequence[Path] | None, count: int) -> Sequence[Path | None]:
+    if paths and len(paths) != count:
+        raise OptionRefused(f"{option} is given {len(paths)} times and --rules {count} times")
+    return paths or [None] * count
+
+
+def score_under_each(scorings: Sequence[Scoring], given: argparse.Namespace) -> int:
+    """A list of a line for each rule set, as soon as it is scored; one that lacks a model is not in it."""
+    code, is_first = 0, True
+    with progress_of(given) as progress:
+        read = read_scored(scorings[0], progress)
+        shares = [0.4 + 0.6 * place / len(scorings) for place in range(len(scorings) + 1)]
+        if given.json:
+            print("[")
+        for scoring, share in zip(scorings, pairwise(shares), strict=True):
+            if scoring is not scorings[0]:
+                given.next_step()
+            try:
+                scores = score_read(scoring, read, progress, share)
+            except Unavailable as missing:
+                code = lacking(missing, as_objects=given.progress, rules=scoring.rules)
+                continue
+            print("" if is_first else "," if given.json else "\n", end="")
+            is_first = False
+            if not given.json:
+                print(f"{scoring.rules}:")
+            print_scores(scores, given)
+            sys.stdout.flush()
+    if given.json:
+        print("]")
+    return code
+
+
+def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
     if given.json:
         print(as_json(scores))
-        return 0
+        return
     for line in score_lines(scores["metrics"]):
         print(line)
     for problem in scores["warnings"]:
         print(problem_line(Problem(**problem), sys.stderr), file=sys.stderr)
-    return 0
 
 
 def compare_runs(given: argparse.Namespace) -> int:
@@ -272,7 +358,7 @@ def compare_runs(given: argparse.Namespace) -> int:
 
     chosen = task_type(given.type)
     rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
-    read = read_runs(chosen, given.gold, given.run, rules=rules, options=options)
+    read = read_runs(chosen, given.gold, given.run, rules=rules, options=options, part=part_of(given))
     result = compare(read, trials=given.tests, seed=given.seed)
     if given.json:
         print(as_json(result))

@@ -1,3 +1,4 @@
+from contextlib import suppress
 from typing import Any
 
 from django.apps import AppConfig
@@ -15,6 +16,8 @@ class ScoringConfig(AppConfig):
 
 def _prepare_worker(**_: Any) -> None:
     """In a worker's process, as soon as the queue has started it."""
-    from scoring.worker import score
+    from scoring.worker.child import scorer_server
 
-    score.begin_work()
+    # What keeps it from being started is told with the first run.
+    with suppress(OSError):
+        scorer_server()

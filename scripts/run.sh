@@ -15,6 +15,5 @@ export CITEBOARD_LOG_LEVEL="${CITEBOARD_LOG_LEVEL:-WARNING}"
 "$python" scripts/port_is_free.py
 "$python" scripts/fetch_models.py pipeline
 "$python" manage.py migrate --verbosity 0
-"$python" manage.py collectstatic --no-input --verbosity 0
 "$python" manage.py demo
 exec "$python" manage.py serve

@@ -127,7 +127,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 
 
 def _addresses() -> Iterator[tuple[str, str, str]]:
-    for address, pattern in _patterns(get_resolver(), "/"):
+    for address, pattern in sorted(_patterns(get_resolver(), "/"), key=lambda found: found[0]):
         view = inspect.unwrap(pattern.callback)
         view = getattr(view, "cls", getattr(view, "view_class", view))
         module = inspect.getmodule(view)

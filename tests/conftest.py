@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import hashlib
 import os
 import shutil
 import signal
@@ -27,15 +28,26 @@ from django.test import TransactionTestCase
 
 from citeboard.core.actions import worded
 from citeboard.core.models import AuditEntry
+from scoring.worker import child
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
 from tests.emptying import empty_tables
 from tests.mass import IS_FULL
-from tests.warm_scorers import WarmScorers
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
-#: A file of SQLite as `migrate` leaves it, made once in a run of tests, or in all of them that name one.
-MIGRATED = Path(os.environ.get("MIGRATED") or f"{os.environ['CITEBOARD_TEST_ROOT']}/migrated.sqlite3")
+
+
+def migrated_file() -> Path:
+    """Made once for what it follows from: the migrations of this tree and the packages that bring others."""
+    sources = sorted(
+        (*ROOT.glob("requirements*"), *ROOT.glob("*/migrations/*.py"), *ROOT.glob("*/*/*/migrations/*.py"))
+    )
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    return ROOT / ".cache/migrated" / f"{digest[:16]}.sqlite3"
+
+
+#: A file of SQLite as `migrate` leaves it.
+MIGRATED = Path(os.environ.get("MIGRATED") or migrated_file())
 #: Stands there once the database has been migrated that those of PostgreSQL are copies of.
 TEMPLATED = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "templated"
 AXE = Path(os.environ.get("CITEBOARD_AXE", ROOT / ".cache/axe/node_modules/axe-core/axe.min.js"))
@@ -111,13 +123,18 @@ def django_db_keepdb() -> bool:
 def django_db_modify_db_settings(django_db_modify_db_settings) -> None:
     """One process of the run migrates, and the others begin with a copy of what came of it."""
     own = connection.settings_dict["TEST"]
-    with MIGRATED.with_suffix(".lock").open("w") as lock:
+    MIGRATED.parent.mkdir(parents=True, exist_ok=True)
+    with (MIGRATED.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if connection.vendor == "sqlite":
             if not MIGRATED.exists():
-                migrate(f"sqlite:///{MIGRATED}")
-                with closing(sqlite3.connect(MIGRATED)) as written:
+                for earlier in MIGRATED.parent.glob("*.sqlite3*"):
+                    earlier.unlink()
+                unfinished = MIGRATED.with_suffix(".sqlite3-unfinished")
+                migrate(f"sqlite:///{unfinished}")
+                with closing(sqlite3.connect(unfinished)) as written:
                     written.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                unfinished.rename(MIGRATED)
             shutil.copyfile(MIGRATED, own["NAME"])
         else:
             own["TEMPLATE"] = template()
@@ -164,13 +181,10 @@ def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _warm_scorers() -> Iterator[None]:
-    """A test that asks for `real_scorers` has them; to the others a score matters, and no process."""
-    warm = WarmScorers()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scoring.worker.child.subprocess", warm.as_module())
-        yield
-    warm.close()
+def _scorers_end() -> Iterator[None]:
+    yield
+    if child._server is not None:
+        child._server.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -184,11 +198,6 @@ def _one_parser() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "parser", lambda: kept(program.has_papers()))
         yield
-
-
-@pytest.fixture
-def real_scorers(monkeypatch) -> None:
-    monkeypatch.setattr("scoring.worker.child.subprocess", subprocess)
 
 
 @pytest.fixture(scope="session", autouse=True)

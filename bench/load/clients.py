@@ -95,14 +95,14 @@ def shown(seconds: Sequence[float]) -> str:
     return " ".join(f"{1000 * value:>5,.0f} ms" for value in found)
 
 
-def form_of(fields: Mapping[str, str], run: bytes) -> tuple[bytes, str]:
+def form_of(fields: Mapping[str, str], run: bytes, name: str = "run.jsonl") -> tuple[bytes, str]:
     """A form with a run as a browser sends it, and its content type."""
     boundary = secrets.token_hex(16)
     parts = [
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
         for name, value in fields.items()
     ]
-    file = 'Content-Disposition: form-data; name="run"; filename="run.jsonl"'
+    file = f'Content-Disposition: form-data; name="run"; filename="{name}"'
     head = f"{''.join(parts)}--{boundary}\r\n{file}\r\n\r\n"
     body = head.encode() + run + f"\r\n--{boundary}--\r\n".encode()
     return body, f"multipart/form-data; boundary={boundary}"

@@ -180,7 +180,7 @@ class Rush:
         body, kind = form_of({"system": f"System {sent.number}"}, sent.content)
         path = f"/api/v1/phases/{self.phase.pk}/submissions/"
         answer = client.ask("POST", path, body, {**headers, "Content-Type": kind})
-        self._note("upload by API", sent, answer, 201)
+        self._note("upload by API", sent, answer, 201, 202)
         return answer
 
     def _send_by_form(self, client: Client, sent: Sent) -> Answer:
@@ -192,9 +192,9 @@ class Rush:
         self._note("upload by form", sent, answer, 302)
         return answer
 
-    def _note(self, what: str, sent: Sent, answer: Answer, taken: int) -> None:
-        self.record.note(what, answer, {taken})
-        if answer.status == taken:
+    def _note(self, what: str, sent: Sent, answer: Answer, *taken: int) -> None:
+        self.record.note(what, answer, taken)
+        if answer.status in taken:
             with self._lock:
                 self.taken[sent.team] += 1
 

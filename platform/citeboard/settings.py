@@ -44,6 +44,12 @@ SECRET_KEY = _env.text(
     "Signs sessions and links; at least 50 random characters, the same for every process.",
     shown="a key made at the first start, in the file `secret-key` of the data folder",
 ) or secret_key_from(DATA_DIR / "secret-key")
+RECEIPT_KEY = _env.hexadecimal(
+    "CITEBOARD_RECEIPT_KEY",
+    64,
+    "The Ed25519 key that signs receipts, from `openssl rand -hex 32`; the same for every process.",
+    shown="a key made at the first start of a number in the database and the secret key",
+)
 
 DATABASES = {
     "default": ready_for_many_writers(
@@ -140,6 +146,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PROXIES else No
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = not INSECURE_HTTP
 CSRF_COOKIE_SECURE = not INSECURE_HTTP
+SESSION_ENGINE = "citeboard.core.sessions"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
@@ -356,6 +363,13 @@ WEBHOOK_HOSTS = frozenset(
 UPLOAD_MAX_MB = _env.integer(
     "CITEBOARD_UPLOAD_MAX_MB", 64, "The largest run that may be uploaded.", low=1, high=4096, unit="megabytes"
 )
+TEAM_STORAGE_MB = _env.integer(
+    "CITEBOARD_TEAM_STORAGE_MB",
+    8192,
+    "The most that the stored runs of one team may take; a run that does not fit is answered 507.",
+    low=1,
+    unit="megabytes",
+)
 CHECK_MAX_MB = _env.integer(
     "CITEBOARD_CHECK_MAX_MB",
     8,
@@ -372,15 +386,23 @@ CHECKS = _env.integer(
     high=64,
 )
 CHECK_SECONDS = _env.seconds("CITEBOARD_CHECK_SECONDS", 10, "The computing time that reading one may take.")
+CHECK_HOUR_SECONDS = _env.seconds(
+    "CITEBOARD_CHECK_HOUR_SECONDS",
+    120,
+    "The computing time that a web process gives an account in an hour for reading its runs; beyond it, runs "
+    "that are submitted are read in jobs, and checks are answered 429.",
+)
 CHECK_MEMORY_MB = _env.integer(
     "CITEBOARD_CHECK_MEMORY_MB", 512, "The memory that reading one may use.", low=128, unit="megabytes"
 )
 CONFINEMENT = _env.choice(
     "CITEBOARD_CONFINEMENT",
-    "kernel",
-    ("kernel", "limits"),
-    "Whether the kernel closes files and network to processes that read what people sent, as far as it can; "
-    "or limits alone hold them, where that breaks a library.",
+    "kernel" if urlsplit(BASE_URL).hostname in ("127.0.0.1", "::1", "localhost") else "required",
+    ("required", "kernel", "best-effort", "limits"),
+    "What holds processes that read what people sent. `required`: files, network, other processes and shared "
+    "memory are closed to them, and nothing is read where the kernel cannot do that; `kernel` or "
+    "`best-effort`: as much of it as the kernel gives; `limits`: limits alone, where that breaks a library.",
+    shown="required; kernel where the site's address is this machine",
 )
 # Runs are written to disk as they arrive, and no more of one than it may have.
 FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
@@ -391,6 +413,9 @@ LEASE_SECONDS = _env.seconds(
 )
 SWEEP_SECONDS = _env.seconds(
     "CITEBOARD_SWEEP_SECONDS", 10, "How often jobs are looked for that nobody works on."
+)
+START_SECONDS = _env.seconds(
+    "CITEBOARD_START_SECONDS", 60, "How long the site may take to answer until `serve` starts it anew."
 )
 MAX_ATTEMPTS = _env.integer(
     "CITEBOARD_MAX_ATTEMPTS", 3, "How often a job is begun before it counts as failed.", low=1, high=100
@@ -440,8 +465,8 @@ QUEUES = _env.names(
 FAST_LANE = _env.boolean(
     "CITEBOARD_FAST_LANE",
     True,
-    "Gives the group one process more, and heavy and light runs at most `CITEBOARD_WORKERS` of them each, so "
-    "that neither waits behind the other.",
+    "Gives the group one process more, and heavy runs and work for seasons at most `CITEBOARD_WORKERS` of "
+    "them, so that light runs do not wait behind these.",
 ) and (not QUEUES or "light" in QUEUES)
 PROCESSES = WORKERS + FAST_LANE
 
@@ -457,7 +482,6 @@ Q_CLUSTER = {
     "ack_failures": True,
     "max_attempts": 1,
     "queue_limit": 1,
-    "poll": 0.2,
     "recycle": 100,
     "save_limit": -1,
     "scheduler": False,
@@ -529,7 +553,11 @@ API_UPLOADS_PER_MINUTE = _env.integer(
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.MultiPartParser"],
+    "DEFAULT_PARSER_CLASSES": [
+        "rest_framework.parsers.MultiPartParser",
+        "citeboard.core.api.ObjectParser",
+        "rest_framework.parsers.FormParser",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     # The token comes first, so that its scheme is named to whoever has not signed in.
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -548,6 +576,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Submit runs, follow them, and read what the boards show. Every error is an object whose "
     "`detail` is a sentence.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "COMPONENT_SPLIT_REQUEST": True,

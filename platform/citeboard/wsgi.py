@@ -8,6 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
 application = get_wsgi_application()
 
 # What reads the files of strangers gets ready while the first visitors come.
-from citeboard.core.confinement import pool  # noqa: E402  (it needs the settings)
+from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
 
 pool().warm()
+still_open()

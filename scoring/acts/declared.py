@@ -28,6 +28,7 @@ from tasks.models import (
     Announcement,
     Delivery,
     ExtraTries,
+    Gold,
     Organiser,
     Phase,
     Question,
@@ -68,6 +69,7 @@ ROWS: dict[str, Find] = {
     "given": RowsOfSeason(
         ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"
     ),
+    "gold": RowsOfSeason(Gold.objects.select_related("task__season"), "task__season"),
     "invited": mailed_invitation_of,
     "member": member_of,
     "organiser": RowsOfSeason(Organiser.objects.select_related("user", "season"), "season"),

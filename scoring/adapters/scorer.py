@@ -72,7 +72,7 @@ class Scorer:
         self.task_type = task_type(kind)
         self.rules = self.task_type.checked_rules(rules)
         self.options = self.task_type.checked_options(dict(options or {}))
-        self._split = self.task_type.read_gold(open_inputs([Path(path) for path in gold]), self.options)
+        self._split = self.task_type.gold_of(open_inputs([Path(path) for path in gold]), self.options)
 
     def check(self, answers: Answers) -> list[Problem]:
         """Everything that is wrong with the answers; what is fatal cannot be scored."""
@@ -90,7 +90,7 @@ class Scorer:
             raise InputRefused(problems)
         scores = evaluate(
             self.task_type,
-            self.task_type.pair(self._split, read, self.rules, self.options),
+            self.task_type.pairs_of(self._split, read, self.rules, self.options),
             rules=self.rules,
             options=self.options,
             gold=self._split.digest,

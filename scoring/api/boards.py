@@ -60,6 +60,7 @@ class ColumnSerializer(serializers.Serializer[Any]):
 class CellSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField(allow_null=True, help_text="Null where it is undefined or infinite.")
     infinite = serializers.BooleanField(required=False, help_text="Only where the value is infinite.")
+    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
 
@@ -99,8 +100,10 @@ SeparationSerializer = mirror(
     unit="What is drawn together, such as a topic.",
     comparisons="Those that a row's p-values are corrected for.",
     smallest_p="That any two rows can have, before the correction.",
-    more_units="About so many more would separate first and second; null where they differ, where no number "
-    "would, and where ranks alone are shown.",
+    p="Of the test of first and second, uncorrected; null where they differ after the correction, and where "
+    "ranks alone are shown.",
+    order_chance="That the order of these two holds with as many units again.",
+    more_units="Always null: no number of units is foretold.",
     can_differ=serializers.BooleanField(help_text="Whether two rows can differ at 5 % after it."),
     words=text_list("What the page says of it.", source="sentences"),
 )
@@ -138,6 +141,9 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     )
     compared = serializers.BooleanField(
         help_text="Each two ranked rows have been compared; until then intervals of ranks are too wide."
+    )
+    ranks_of = serializers.DateField(
+        required=False, help_text="The month whose ranks by the private part of the split these are."
     )
     leader = LeaderSerializer(allow_null=True)
     separation = SeparationSerializer(
@@ -200,6 +206,7 @@ def _described(board: Board) -> dict[str, Any]:
         "confirmation": confirmation and confirmation.as_dict(),
         "ranked_by": board.by,
         "compared": board.is_compared,
+        **({"ranks_of": board.ranks_of.isoformat()} if board.ranks_of else {}),
         "leader": leader(first_places(board)),
         "separation": separation and SeparationSerializer(separation).data,
         "columns": ColumnSerializer(board.columns, many=True).data,
@@ -222,7 +229,7 @@ def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
         "scores": {
             name: {
                 "value": cell.value,
-                **({"infinite": True} if cell.is_infinite else {}),
+                **cell.more,
                 "low": cell.low,
                 "high": cell.high,
             }
@@ -248,7 +255,7 @@ def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
     ],
     files=sorted({known.content_type.partition(";")[0] for known in formats.FORMATS.values()}),
     responses={(200, formats.JSON): OpenApiTypes.ANY},
-    is_open=True,
+    readable_anywhere=True,
 )
 def export(request: Request, phase: Phase, name: str) -> HttpResponse:
     """The board as a file, where you may see its scores."""

@@ -14,7 +14,7 @@ NAMES = {
 #: No value.
 LACKING = object()
 #: Only where something is out of the ordinary.
-RARE = {"infinite", "is_count", "retry_after", "parts"}
+RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 
 @cache

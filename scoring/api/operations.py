@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path
+from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated
+from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,7 +27,9 @@ from citeboard.core.api import (
     CONFLICT,
     FORBIDDEN,
     INVALID,
+    JSON,
     PAGE_PARAMETERS,
+    READ,
     SIGN_IN,
     TOO_LARGE,
     TOO_MANY,
@@ -40,17 +44,33 @@ from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from scoring.acts.declared import ROWS, Act, in_season, numbered
 from scoring.api.serializers import form_of
+from tasks.gold.early import GOING_ON, going_on
 
 F = TypeVar("F", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
 
 _page_of: Any = cache(paged)
+FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
 # The operations of one address, by method. A docstring would stand in the description of each.
 class OperationView(APIView):
     name: str
     readable_anywhere = False
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if request.method in READ and response.status_code == 200 and isinstance(response, Response):
+            response.add_post_render_callback(partial(_unless_known, request))
+        return response
+
+
+def _unless_known(request: Request, response: Response) -> HttpResponseBase:
+    """304 where the program has this very answer."""
+    set_response_etag(response)
+    answer = get_conditional_response(request._request, etag=response["ETag"], response=response)  # noqa: SLF001  # what Django reads
+    assert answer is not None
+    return answer
 
 
 _VIEWS: dict[str, type[OperationView]] = {}
@@ -107,7 +127,8 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
                 arguments.append(_checked(form(data=request.data)))
             if query is not None:
                 arguments.append(_checked(query(data=request.query_params)))
-            made = function(request, *arguments)
+            with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
+                made = function(request, *arguments)
             if isinstance(made, HttpResponseBase):
                 return made
             if pages is not None:
@@ -132,12 +153,13 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
         }
         described.pop(without, None)
         sent = body or form
+        has_file = any(isinstance(field, serializers.FileField) for field in _fields_of(sent))
         listed: list[Any] = [query] if query else []
         schema: Any = extend_schema(
             operation_id=label,
             summary=summary or " ".join(first.split()).removesuffix("."),
             parameters=[*listed, *parameters, *(PAGE_PARAMETERS if pages else [])],
-            request={"multipart/form-data": sent} if sent else None,
+            request=dict.fromkeys([FILES] if has_file else [FILES, JSON, FIELDS], sent) if sent else None,
             responses=described,
         )
         view = _VIEWS.setdefault(address, type("View", (OperationView,), {}))
@@ -147,6 +169,8 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
             view.permission_classes = [AllowAny]
         if is_upload:
             view.throttle_classes = [RequestThrottle, UploadThrottle]
+        if has_file:
+            view.parser_classes = [MultiPartParser]
         view.readable_anywhere |= readable_anywhere
         return function
 
@@ -194,6 +218,11 @@ def _finder(act: Act, address: str) -> Callable[..., Any]:
     if len(names) == len(signature(act.of).parameters) - 1:
         return act.of
     return in_season(names[-1], act.of)
+
+
+def _fields_of(sent: serializers.BaseSerializer[Any] | AnySerializer | None) -> list[Any]:
+    form = sent() if isinstance(sent, type) else sent
+    return list(form.fields.values()) if isinstance(form, serializers.Serializer) else []
 
 
 def _checked(sent: serializers.BaseSerializer[Any]) -> Any:

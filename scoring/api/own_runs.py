@@ -72,7 +72,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
             "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
             "filename", "sha256", "size", "submitted_at", "begun_at", "is_late", "exclusion",
             "exclusion_reason", "priority", "status",
-            "since", "reason", "team_reported", "progress", "url", "page",
+            "since", "reason", "replace_until", "team_reported", "progress", "url", "page",
         ]  # fmt: skip
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
@@ -94,6 +94,7 @@ class ClassValue(serializers.Serializer[Any]):
 class MetricValue(ClassValue):
     """A metric over the whole run, unrounded, on the scale its field publishes."""
 
+    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
     scale = serializers.FloatField()

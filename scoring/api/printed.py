@@ -72,4 +72,6 @@ def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
 
 
 def _number(row: Score | ClassNumber) -> dict[str, Any]:
+    if isinstance(row, Score) and row.withheld:
+        return {"value": None, "withheld": row.get_withheld_display()}
     return {"value": row.value, "infinite": True} if row.is_infinite else {"value": row.value}

@@ -21,6 +21,7 @@ from scoring.board.public_results import overall as overall_table
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of
+from tasks.gold.secrecy import looked_up
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import entered_teams, may_have_inputs, season_for, season_to_organise
 from tasks.submissions.submit import quota
@@ -211,7 +212,9 @@ def seasons(request: Request) -> QuerySet[Season]:
 def season(request: Request, slug: str) -> Season:
     """A season with its tasks and phases."""
     visible = Season.objects.visible_to(request.user).prefetch_related(Prefetch("tasks", _tasks()))
-    return get_object_or_404(visible, slug=slug)
+    found = get_object_or_404(visible, slug=slug)
+    looked_up(phase for task in found.tasks.all() for phase in task.phases.all())
+    return found
 
 
 @get("tasks/<int:pk>/", of=task_for_reader, answers=TaskSerializer, readable_anywhere=True)

@@ -1,6 +1,6 @@
 """Sending runs: checked, and taken or refused, one by one or for every task that a file carries."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ from scoring.api.operations import post
 from scoring.api.seasons import phase_for_reader
 from scoring.api.serializers import REJECTED, ProblemSerializer, address, optional_text
 from scoring.runs.team_view import as_told
-from tasks.models import Phase, Season, Submission
+from tasks.models import LateReading, Phase, Season, Submission
 from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs, season_for
 from tasks.submissions.bundles import runs_of, submit_bundle
@@ -179,6 +179,10 @@ def _sent(
         yield {**facts, "card": card_in(form), "team_figures": figures_in(form)}, details
 
 
+def _status(runs: Sequence[Submission]) -> int:
+    return 202 if LateReading.objects.filter(submission__in=runs).exists() else 201
+
+
 def _taken(request: Request, run: Submission) -> dict[str, Any]:
     return {
         "id": run.pk,
@@ -196,6 +200,7 @@ def _taken(request: Request, run: Submission) -> dict[str, Any]:
     answers=Accepted,
     responses={
         201: OpenApiResponse(Accepted, "The run is taken and waits to be scored."),
+        202: OpenApiResponse(Accepted, "No reader was free: the run is taken and checked in its turn."),
         403: FORBIDDEN,
         409: OpenApiResponse(Closed, "The phase accepts no runs now."),
         422: REJECTED,
@@ -209,7 +214,7 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
     with _sent(request, phase.task.season, form) as (sent, details):
         run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
     answer = Accepted(_taken(request, run)).data
-    return Response(answer, status=201, headers={"Location": answer["url"]})
+    return Response(answer, status=_status([run]), headers={"Location": answer["url"]})
 
 
 @post(
@@ -253,6 +258,9 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     answers=AcceptedBundle,
     responses={
         201: OpenApiResponse(AcceptedBundle, "All runs of the file are taken and wait to be scored."),
+        202: OpenApiResponse(
+            AcceptedBundle, "No reader was free: the file is taken, and each of its runs checked in its turn."
+        ),
         403: FORBIDDEN,
         409: OpenApiResponse(Closed, "A task that is named or carried accepts no runs now."),
         422: REJECTED,
@@ -276,4 +284,4 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
         _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id} for run in runs_of(made)
     ]
     answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data
-    return Response(answer, status=201, headers={"Location": page})
+    return Response(answer, status=_status(list(runs_of(made))), headers={"Location": page})

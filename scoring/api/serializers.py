@@ -83,11 +83,15 @@ def optional_text(max_length: int | None = None, help_text: str | None = None) -
     )
 
 
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 class LinesField(serializers.CharField):
-    """A list with an entry a line."""
+    """A list, or its entries one a line."""
 
     def to_internal_value(self, data: Any) -> Any:
-        return super().to_internal_value(data).splitlines()
+        texts = data if isinstance(data, list) else [data]
+        return [
+            line for text in texts for line in super(LinesField, self).to_internal_value(text).splitlines()
+        ]
 
 
 @cache

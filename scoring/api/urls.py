@@ -6,6 +6,7 @@ from scoring.api import (  # noqa: F401  (importing them declares their operatio
     own_runs,
     participation,
     phases,
+    receipts,
     records,
     season_settings,
     seasons,

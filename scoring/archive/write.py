@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from scoring.api.printed import printed_evaluations
+from scoring.api.receipts import receipts_of
 from scoring.board.charts import ranking_chart
 from scoring.board.exports import as_json, json_text
 from scoring.board.manual_scores import figures_of
@@ -29,13 +30,21 @@ from scoring.distribution.backend import wheel
 from scoring.exchange.linked_data import licence_address
 from scoring.figures import as_svg
 from scoring.metrics.entailment import stored_model
-from scoring.models import EntailmentModel, Evaluation
-from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, SEASON
+from scoring.models import Comparison, EntailmentModel, Evaluation
+from scoring.offline.ranks import FOUND
+from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, LOG, SEASON, tests_of
+from scoring.receipts import log
 from scoring.worker.entailment_labels import label_lines
+from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
+from tasks.types.base import REFERENCED
+from tasks.types.declared.folder import CARD
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
+
+#: The folder of what declared tasks rest on.
+TASKS = "tasks"
 
 
 class FolderInUse(Exception):
@@ -58,6 +67,7 @@ def write_archive(season: Season, folder: Path, *, version: str, with_gold: bool
     if folder.exists():
         raise FolderInUse(f"{folder} exists; an archive is written into a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
+    log.keep_up()
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         base = Path(scratch) / "archive"
         written = _Writing(season, base, with_gold=with_gold).write(version)
@@ -84,12 +94,14 @@ class _Writing:
         self.withheld = [
             phase
             for phase in phases
-            if phase.is_frozen() or not (phase.closes <= at or phase.shows_instances)
+            if phase.is_frozen()
+            or not (phase.closes <= at or phase.shows_instances)
+            or not secrecy_of(phase).is_free(Kind.INSTANCES)
         ]
         self.option_files = OptionFiles(base, season)
 
     def write(self, version: str) -> Written:
-        for name in ("boards", "runs", "scores", "gold", "wheel"):
+        for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
         # The program that wrote the archive and verifies it.
         name_of_wheel, content = wheel(settings.BASE_DIR)
@@ -106,6 +118,7 @@ class _Writing:
         }
         for board in self.shown:
             self._board(board)
+        self._text(LOG, _json({"head": log.head(), "keys": log.keys()}))
         self._about(facts, version)
         files = list(_files(self.base))
         self._text(CHECKSUMS, "".join(f"{digest}  {name}\n" for name, _, digest in files))
@@ -133,6 +146,7 @@ class _Writing:
             "slug": task.slug,
             "title": task.title,
             "type": task.type,
+            "folder": self._folder(task),
             "rules": task.rules,
             "phases": [
                 {
@@ -148,6 +162,17 @@ class _Writing:
             "gold": [self._gold(task, gold) for gold in self.golds if gold.task_id == task.pk],
         }
 
+    def _folder(self, task: Task) -> str | None:
+        """Of a declared task what its numbers rest on, and its card; of the sample nothing."""
+        declared = task.task_type.declared
+        if declared is None:
+            return None
+        folder = f"{TASKS}/{task.slug}"
+        (self.base / folder).mkdir(parents=True)
+        for name in {*REFERENCED, CARD} & declared.files.keys():
+            self._text(f"{folder}/{name}", declared.files[name])
+        return folder
+
     def _gold(self, task: Task, gold: Gold) -> dict[str, Any]:
         name = f"gold/{task.slug}-{gold.split}-v{gold.number}{PurePosixPath(gold.file).suffix}"
         return {
@@ -162,7 +187,10 @@ class _Writing:
     def _has_gold(self, gold: Gold) -> bool:
         """Only where the organisers say so, and no phase that it decides is still to come or open."""
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
-        return self.with_gold and (gold.task_id, gold.split) not in withheld
+        if not self.with_gold or gold.sealed_at or (gold.task_id, gold.split) in withheld:
+            return False
+        phases = Phase.objects.filter(task=gold.task_id, split=gold.split).select_related("task__season")
+        return all(secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk) for phase in phases)
 
     def _run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
@@ -170,6 +198,9 @@ class _Writing:
             scores, _json([self._evaluation(*pair) for pair in printed_evaluations(run, Audience.PUBLIC)])
         )
         suffix = PurePosixPath(run.filename).suffix.lower()
+        receipts = f"receipts/{run.pk}.json"
+        opened = receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)
+        self._text(receipts, _json(opened))
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
         # What annotators answered is gold.
         has_file = run.file and run.kind != Submission.Kind.HUMAN and run.phase not in self.withheld
@@ -184,6 +215,7 @@ class _Writing:
             "file": self._copied(storage.runs, run.file, name) if has_file else None,
             "sha256": run.sha256,
             "scores": scores,
+            "receipts": receipts,
         }
 
     def _team(self, run: Submission) -> str | None:
@@ -207,6 +239,7 @@ class _Writing:
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows
         self._text(board.json_path, as_json(board.board, rows, figures_of(rows)))
+        self._text(board.tests_path, _json(_tests(board.board)))
         has_chart = board.board.ranking is not None
         if has_chart:
             self._text(board.chart_path, board.chart())
@@ -226,6 +259,22 @@ class _Writing:
 
     def _text(self, name: str, text: str) -> None:
         (self.base / name).write_text(text, encoding="utf-8")
+
+
+def _tests(board: Board) -> dict[str, Any]:
+    """The paired tests that its ranks rest on, of two runs each."""
+    runs = {row.evaluation: row.submission for row in board.rows if row.rank is not None}
+    metric = board.ranking.metric if board.ranking else ""
+    rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric).order_by(
+        "first", "second"
+    )
+    names = (*FOUND, "test", "trials", "seed")
+    tests = [
+        {"first": runs[row.first_id], "second": runs[row.second_id]}
+        | {name: getattr(row, name) for name in names}
+        for row in rows
+    ]
+    return {"metric": metric, "tests": tests}
 
 
 def _files(base: Path) -> Iterator[tuple[str, int, str]]:
@@ -248,6 +297,10 @@ class ArchivedBoard:
     @property
     def json_path(self) -> str:
         return f"boards/{self.name}.json"
+
+    @property
+    def tests_path(self) -> str:
+        return tests_of(self.json_path)
 
     @property
     def page_path(self) -> str:
@@ -273,7 +326,8 @@ class ArchivedBoard:
 def _cell_text(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    value = "infinite" if cell.is_infinite else "undefined" if cell.value is None else str(cell.value)
+    value = {"": "undefined", "inf": "infinite"}.get(cell.word, cell.word)
+    value = value if cell.value is None else str(cell.value)
     return value if cell.low is None else f"{value} [{cell.low}, {cell.high}]"
 
 

@@ -40,6 +40,7 @@ from scoring.worker import background
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
 from scoring.worker.local_copies import storage_in_use
+from tasks.gold.secrecy import secrecy_of
 from tasks.jobs import engine, interruptions
 from tasks.jobs.interruptions import DATABASE_ERRORS
 from tasks.models import Phase, Season, Submission
@@ -174,7 +175,7 @@ def rights_of(paper: OverviewPaper) -> str:
     rights = []
     for phase in _phases(paper):
         audience = audience_of(phase, paper.viewer)
-        classes = 1 if may_see_instances(phase, audience) else phase.task.min_class_size
+        classes = 1 if may_see_instances(phase, audience) else secrecy_of(phase).min_class_size
         shown = shows_teams(phase, audience), shows_run_counts(phase, audience)
         stood = str(frozen_at(phase, audience) or "")
         rights.append((phase.pk, audience, visibility_of(phase, audience), *shown, stood, classes))

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
-from citeboard.core.confined.pool import PoolFull
+from citeboard.core.confined.turns import PoolFull
 from citeboard.core.words import sentence
 from scoring.background.kinds import (
     Outcome,

@@ -16,6 +16,7 @@ from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.board.counting import organisers_in_teams
 from scoring.board.visibility import Audience, is_public
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
 from tasks.notifications.reading import unread
 
@@ -54,7 +55,8 @@ def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
     at, task = now(), phase.task
     shown = [fact for row in (phase, task, task.season) for fact in row.board_facts(at)]
     marked = organisers_in_teams(task.season_id)
-    return (phase.pk, phase.version, audience, phase.confirmation_ended_at, marked, *shown)
+    others = secrecy_of(phase).facts()
+    return (phase.pk, phase.version, audience, phase.confirmation_ended_at, marked, others, *shown)
 
 
 def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -> Phase:

@@ -4,13 +4,15 @@ import itertools
 import logging
 import math
 import zipfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 from django.core.cache import cache, caches
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Avg, F, Q
 from django.utils.translation import gettext as _
 
 from citeboard.core import storage
@@ -24,23 +26,21 @@ from scoring.offline.evaluate import Measurements, Statistics, load_statistics
 from scoring.stats.significance import (
     ALPHA,
     APPROXIMATE,
+    SEED,
+    TRIALS,
+    TRIALS_PER_COMPARISON,
     Standing,
     detectable_difference,
     differences,
     may_need_more,
+    order_chance,
     smallest_p,
     standings_of,
+    trials_for,
     typical_error,
-    units_needed,
 )
 from tasks.models import Gold, Submission
 
-#: Exchanges of one comparison; fewer where there are so many units that it would take minutes.
-TRIALS, MIN_TRIALS = 10_000, 1_000
-MAX_DRAWS = 200_000_000
-#: Exchanges for each comparison that Holm's correction is over: the smallest p-value stays below 0.05.
-TRIALS_PER_COMPARISON = 25
-SEED = 0
 #: Evaluations that one is compared with at a time, all on the same draws; fewer where they have more rows.
 AT_A_TIME, MAX_ROWS = 32, 2_000_000
 
@@ -57,22 +57,27 @@ class StatisticsAway(Unreadable):
     """The storage does not give them out now; what is looked for may be found later."""
 
 
+class WithheldStatistics(Unreadable):
+    """The phase tells nothing of the classes and instances of this run now."""
+
+
+@contextmanager
+def open_statistics(evaluation: Evaluation) -> Iterator[IO[bytes]]:
+    """For whatever is shown to people. Raises WithheldStatistics."""
+    if evaluation.withheld:
+        raise WithheldStatistics(evaluation.pk)
+    with storage.statistics.open(evaluation.statistics) as kept:
+        yield kept
+
+
 def reading_failed(evaluation: Evaluation, reason: Exception) -> Unreadable:
     is_away = isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)
     return (StatisticsAway if is_away else Unreadable)(evaluation.pk)
 
 
-def trials_for(units: int, comparisons: int = 1) -> int:
-    """The same for every two runs with so many units, so that anybody can compute it again."""
-    trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
-    while trials < TRIALS_PER_COMPARISON * comparisons:
-        trials *= 2
-    return trials
-
-
 def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -> Statistics:
     try:
-        with storage.statistics.open(evaluation.statistics) as kept:
+        with open_statistics(evaluation) as kept:
             return load_statistics(kept, only)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
         raise reading_failed(evaluation, reason) from reason
@@ -83,7 +88,7 @@ def compared(
 ) -> list[Comparison]:
     """With as many of the others as fit at once; nothing is saved yet. Raises Unreadable."""
     ours = _rows_of(one, metric)
-    others = others[: max(1, MAX_ROWS // max(1, len(ours.unit_names)))]
+    others = others[: max(1, MAX_ROWS // max(1, len(ours.resampled[0])))]
     pairs = []
     for other in others:
         theirs = _rows_of(other, metric)
@@ -190,12 +195,14 @@ SECONDS = 3600
 
 @dataclass(frozen=True, kw_only=True)
 class FirstTwo:
-    """The comparison of a board's first two rows: its units, and a difference with its standard error."""
+    """The comparison of a board's first two rows: its units and p-value, whether they differ, and the chance
+    that their order holds with as many units again.
+    """
 
     units: int
-    difference: float | None
-    error: float | None
     differ: bool
+    p: float | None = None
+    chance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -224,28 +231,40 @@ def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metr
     if pairs:
         older, newer = sorted(rows[:2])
         compared_first = Comparison.objects.filter(first=older, second=newer, metric=metric)
-        for units, difference, error in compared_first.values_list("units", "difference", "error"):
+        for pair in compared_first:
             differ = standings[1].group != standings[0].group
-            first_two = FirstTwo(units=units, difference=difference, error=error, differ=differ)
+            chance = None if differ else _order_chance(pair, rows, metric)
+            first_two = FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
     is_complete = len(pairs) == len(rows) * (len(rows) - 1) // 2
     ranks = Ranks(rows=tuple(rows), standings=standings, is_complete=is_complete, first_two=first_two)
     caches["results"].set(name, ranks, SECONDS)
     return ranks
 
 
-#: Nobody makes a test set so much larger to tell two systems apart.
-MANY_TIMES = 20
+def _order_chance(pair: Comparison, rows: Sequence[int], metric: str) -> float | None:
+    if not pair.difference or not pair.error:
+        return None
+    means = Comparison.objects.filter(first__in=rows, second__in=rows, metric=metric).aggregate(
+        squares=Avg(F("difference") * F("difference")), errors=Avg(F("error") * F("error"))
+    )
+    if not means["errors"]:
+        return None
+    return order_chance(pair.difference, pair.error, pair.units, rows=len(rows), **means)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """``unit`` is what the field draws; ``more_units`` would probably separate the first two."""
+    """``unit`` is what the field draws. Of a first and second that are not told apart ``p`` is that of their
+    test, uncorrected, and ``order_chance`` the chance that their order holds with as many units again.
+    """
 
     unit: str
     units: int
     comparisons: int
     smallest_p: float
-    more_units: int | None
+    p: float | None = None
+    order_chance: float | None = None
+    more_units: int | None = None
 
     @property
     def smallest_corrected_p(self) -> float:
@@ -276,31 +295,26 @@ class Separation:
                     "With %(units)s no two systems can differ at %(alpha)s %%: the smallest p is %(p)s."
                 )
             sentences.append(words % facts)
-        if self.more_units:
-            # An estimate has two digits.
-            digits = len(str(self.more_units))
-            more = counted_more(round(self.more_units, min(0, 2 - digits)), self.unit)
-            if self.more_units > MANY_TIMES * self.units:
-                words = _("First and second are all but equal: only about %(units)s would separate them.")
-            else:
-                words = _("About %(units)s would separate first and second.")
-            sentences.append(words % {"units": more})
+        if self.p is not None:
+            words = _("First and second are not told apart (p %(p)s).")
+            sentences.append(words % {"p": in_decimals(f"{self.p:.2g}")})
+        if self.order_chance is not None:
+            words = _("With %(units)s their order would hold with a chance of about %(chance)s %%.")
+            more = counted_more(self.units, self.unit)
+            sentences.append(words % {"units": more, "chance": f"{100 * self.order_chance:.0f}"})
         return sentences
 
 
 def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     comparisons = rows - 1
     trials = trials_for(first_two.units, comparisons)
-    needed = None
-    if not first_two.differ and first_two.difference is not None and first_two.error is not None:
-        needed = units_needed(first_two.difference, first_two.error, first_two.units, comparisons=comparisons)
-    more = needed - first_two.units if needed is not None and needed > first_two.units else None
     return Separation(
         unit=unit,
         units=first_two.units,
         comparisons=comparisons,
         smallest_p=smallest_p(first_two.units, trials),
-        more_units=more,
+        p=None if first_two.differ else first_two.p,
+        order_chance=None if first_two.differ else first_two.chance,
     )
 
 
@@ -383,7 +397,7 @@ def gold_power(gold: Gold) -> GoldPower | None:
         return None
     low, high = metric.value_range
     return GoldPower(
-        unit=task.task_type.unit,
+        unit=task.unit,
         units=units,
         runs=len(evaluations),
         error=error,

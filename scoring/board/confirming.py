@@ -22,6 +22,7 @@ from scoring.board.counting import CountingRun, board_gold, counting_runs
 from scoring.board.standings import Board, significant
 from scoring.board.visibility import Audience, Visibility, shows_run_counts, visibility_of
 from scoring.models import ResultConfirmation, Score
+from tasks.gold.secrecy import shows_scores
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import bump_version
 from tasks.seasons.phase_acts import locked_phase
@@ -172,7 +173,7 @@ def why_not(phase: Phase) -> str:
         return _("the organisers have ended the confirmation; the results are official")
     if phase.is_frozen():
         return _("the board is frozen; results are confirmed once it is revealed")
-    if not phase.shows_scores:
+    if not shows_scores(phase):
         return _("teams do not see the scores of their runs yet; results are confirmed once they do")
     newest, stands_on = Gold.objects.current(phase), board_gold(phase)
     if newest is not None and stands_on != newest:

@@ -13,7 +13,8 @@ from django.utils.timezone import now
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team
 from scoring.models import Evaluation, FrozenBoard, Score
-from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.gold.secrecy import ASKED
+from tasks.models import Gold, GoldOverlap, Job, Organiser, Phase, Registration, Season, Submission, Task
 
 
 class Turnout(NamedTuple):
@@ -89,7 +90,8 @@ class CountingRun(NamedTuple):
 ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
 _MODELS = (
-    AuditEntry, Evaluation, Membership, Organiser, Phase, Registration, Score, Season, Submission, Task, Team,
+    AuditEntry, Evaluation, Gold, GoldOverlap, Membership, Organiser, Phase, Registration, Score, Season,
+    Submission, Task, Team,
 )  # fmt: skip
 _NAMES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
@@ -189,11 +191,41 @@ _COME = [
     for name in model.settings_that("on_board")
     if isinstance(model.field(name), DateTimeField)
 ]
-_FACTS = """
-SELECT p.id, p.version, p.confirmation_ended_at, ({places}), {shown}
+#: Names what other phases on any of the same gold keep back, as far as it follows from their settings.
+_OTHERS = """
+SELECT {joined}(fact, ' ') FROM (
+    SELECT {asked} AS fact FROM {phase} o JOIN {task} u ON u.id = o.task_id WHERE o.id <> p.id AND o.id IN (
+        SELECT b.id FROM {phase} b WHERE b.task_id = p.task_id AND b.split = p.split
+        UNION SELECT c.id FROM {gold} g JOIN {goldoverlap} x ON x.gold_id = g.id AND x.held > 0
+        JOIN {gold} h ON h.id = x.other_id JOIN {phase} c ON c.task_id = h.task_id AND c.split = h.split
+        WHERE g.task_id = p.task_id AND g.split = p.split
+    ) ORDER BY o.id
+) others
+""".replace(
+    "{asked}",
+    " || '-' || ".join(
+        [
+            "CAST(o.id AS TEXT)",
+            "CAST(o.version AS TEXT)",
+            "CAST(u.min_class_size AS TEXT)",
+            *(
+                f"CASE WHEN o.{name} <= %(now)s THEN '1' ELSE '0' END"
+                if isinstance(Phase.field(name), DateTimeField)
+                else f"CAST(o.{name} AS TEXT)"
+                for name in ASKED
+            ),
+        ]
+    ),
+)
+_FACTS = (
+    """
+SELECT p.id, p.version, p.confirmation_ended_at, ({places}), ({others}), {shown}
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
-""".replace("{places}", _PLACES.replace("%(season)s", "s.id")).replace("{shown}", ", ".join(_SHOWN + _COME))
+""".replace("{places}", _PLACES.replace("%(season)s", "s.id"))
+    .replace("{others}", _OTHERS)
+    .replace("{shown}", ", ".join(_SHOWN + _COME))
+)
 
 #: A team's last number says how many it has sent, so that nothing has to be counted.
 _SENT = """

@@ -13,6 +13,7 @@ from scoring.board.standings import Board, Row
 from scoring.board.visibility import Audience, may_see_instances
 from scoring.models import Breakdown, class_numbers
 from scoring.stats.breakdown import CROSSED, NO_CLASS
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
 from tasks.models.run_cards import trained_on
 
@@ -202,7 +203,9 @@ def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audienc
         least = sizes.setdefault(row.classes.dimension, {})
         for label, size in row.sizes().items():
             least[label] = min(size, least.get(label, size))
-    return {dimension: too_small(least, phase.task.min_class_size) for dimension, least in sizes.items()}
+    return {
+        dimension: too_small(least, secrecy_of(phase).min_class_size) for dimension, least in sizes.items()
+    }
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:

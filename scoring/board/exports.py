@@ -8,7 +8,6 @@ from typing import Any
 
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
-from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.differences import ClassTable, System, class_table, dimensions_of, metrics_of
 from scoring.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
@@ -120,7 +119,7 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         yield from (plain(facts[name]) for name in _COMMON)
         for column in board.columns:
             cell = row.scores.get(column.name)
-            yield from ("inf" if cell.is_infinite else cell.value, cell.low, cell.high) if cell else ("",) * 3
+            yield from (cell.word or cell.value, cell.low, cell.high) if cell else ("",) * 3
         yield from (board.rules, f"v{board.gold.number}" if board.gold else "", board.by)
         yield from (of_teams.get(row.submission, {}).get(figure, "") for figure in reported)
         yield from (plain(row.card.get(name, "")) for name in card_fields)
@@ -162,8 +161,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **({"priority": row.priority} if board.goes_by_priority and row.priority else {}),
                 "scores": {
-                    name: {"value": cell.value, "low": cell.low, "high": cell.high}
-                    | ({"infinite": True} if cell.is_infinite else {})
+                    name: {"value": cell.value, "low": cell.low, "high": cell.high} | cell.more
                     for name, cell in row.scores.items()
                 },
                 "team_reported": of_teams.get(row.submission, {}),
@@ -211,7 +209,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     ]
 
     def line(row: Row) -> Iterator[str]:
-        yield ranks(row.rank_low, row.rank_high) if board.by == SIGNIFICANCE else str(row.rank or "")
+        yield board.rank_of(row)
         names = (row.system, row.marked_name)
         yield from names if row.competes else (marked("textit", name) for name in names)
         for column in columns:
@@ -220,7 +218,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
                 yield ""
                 continue
             is_best = row.competes and cell.value is not None and cell.value == best.get(column.name)
-            value = shown(cell.value, column.scale, is_infinite=cell.is_infinite)
+            value = shown(cell.value, column.scale, is_infinite=cell.is_infinite, withheld=cell.withheld)
             if not column.is_ranking:
                 yield _number(value, is_best=is_best)
                 continue

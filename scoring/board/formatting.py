@@ -3,10 +3,12 @@
 import math
 from collections import defaultdict
 from functools import cache, lru_cache
+from typing import Protocol
 
 from django.utils.translation import gettext
 
 from citeboard.core.words import in_decimals, thousands
+from scoring.stats.signature import NO_INTERVAL, provenance_of
 from tasks.types import task_types
 
 #: Parts of metric names that are not plain words.
@@ -75,8 +77,14 @@ def decimals(scale: float) -> int:
     return DECIMALS.get(scale, 3)
 
 
-def shown(value: float | None, scale: float = 1.0, *, is_infinite: bool = False) -> str:
-    """`0.3125`, `−0.2000`, `∞`, and a dash where the value is undefined; what rounds to zero has no sign."""
+def shown(
+    value: float | None, scale: float = 1.0, *, is_infinite: bool = False, withheld: object = ""
+) -> str:
+    """`0.3125`, `−0.2000`, `∞`, a dash where the value is undefined, and a word where it is not told; what
+    rounds to zero has no sign.
+    """
+    if withheld:
+        return gettext("withheld")
     if value is None:
         return "∞" if is_infinite else DASH
     if math.isinf(value):
@@ -84,10 +92,41 @@ def shown(value: float | None, scale: float = 1.0, *, is_infinite: bool = False)
     return in_decimals(f"{value:z.{decimals(scale)}f}".replace("-", MINUS))
 
 
+class Told(Protocol):
+    """A stored number."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def is_infinite(self) -> bool: ...
+    @property
+    def withheld(self) -> str: ...
+
+
+def score_text(score: Told | None) -> str:
+    if score is None:
+        return ""
+    return shown(score.value, score.scale, is_infinite=score.is_infinite, withheld=score.withheld)
+
+
 def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
     if low is None or high is None:
         return ""
     return gettext("%(low)s to %(high)s") % {"low": shown(low, scale), "high": shown(high, scale)}
+
+
+def why_no_interval(signature: str) -> str:
+    """In words; empty where none was asked for, or an earlier version made it."""
+    words = {
+        "few-units": gettext("no interval: fewer than three units carry this number"),
+        "few-of-a-class": gettext("no interval: a class is there in fewer than five units"),
+        "undefined": gettext("no interval: without some unit the number is undefined"),
+        "all-equal": gettext("no interval: all units are equal"),
+        "not-honest": gettext("no interval: none of this number holds as often as it says"),
+    }
+    return words.get(provenance_of(signature).get(NO_INTERVAL, ""), "")
 
 
 def ranks(low: int | None, high: int | None) -> str:

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from scoring.board.comparisons import (
     AT_A_TIME,
     MAX_ROWS,
-    SEED,
     StatisticsAway,
     Unreadable,
     statistics_of,
-    trials_for,
 )
 from scoring.board.standings import Board
 from scoring.metrics import Metric, known_metric
@@ -27,7 +25,7 @@ from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics
 from scoring.stats.breakdown import classes
-from scoring.stats.significance import ALPHA, holm, randomisation_tests
+from scoring.stats.significance import ALPHA, SEED, holm, randomisation_tests, trials_for
 
 log = logging.getLogger(__name__)
 

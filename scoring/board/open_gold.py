@@ -3,23 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from scoring.board.standings import standing_of
 from scoring.board.visibility import Visibility, audience_of, visibility_of
+from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
 
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
-    """Only where no phase on the split, or of any task on one that ever held the same, still keeps it."""
-    if not phase.gold_is_public or visibility_of(phase, audience_of(phase, viewer)) != Visibility.SCORES:
+    """Where this phase gives it out, and no other that holds any of it still keeps it back."""
+    if visibility_of(phase, audience_of(phase, viewer)) != Visibility.SCORES:
         return False
     if not may_have_inputs(viewer, phase):
         return False
-    at = now()
-    return not any(holder.keeps_gold(at) for holder in Phase.objects.on_gold_of(phase, version))
+    return may_give_gold(phase, version.pk if version else None)
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
@@ -67,12 +66,12 @@ def described_splits(task: Task, viewer: object) -> list[DescribedSplit]:
     """Organisers see every split; others those with released inputs, and of gold what they may have."""
     is_organiser = may_organise(viewer, task.season)
     phases: dict[str, list[Phase]] = {}
-    for phase in task.phases.select_related("task__season"):
+    for phase in looked_up(task.phases.select_related("task__season")):
         phases.setdefault(phase.split, []).append(phase)
     splits = []
     for split, group in phases.items():
         gold = Gold.objects.current(group[0])
-        if gold is None or not (is_organiser or any(phase.has_released_inputs() for phase in group)):
+        if gold is None or not (is_organiser or any(inputs_are_free(phase) for phase in group)):
             continue
         has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in group)
         splits.append(DescribedSplit(split, gold, has_gold))

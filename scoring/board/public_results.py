@@ -22,6 +22,7 @@ from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.standings import WITH_ORGANISER, Board, Cell, Column, Row, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from scoring.models import Evaluation
+from tasks.gold.secrecy import looked_up
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
@@ -69,7 +70,8 @@ class Placing:
     def number(self) -> str:
         if self.column is None or self.cell is None:
             return ""
-        return shown(self.value, self.column.scale, is_infinite=self.cell.is_infinite)
+        cell = self.cell
+        return shown(self.value, self.column.scale, is_infinite=cell.is_infinite, withheld=cell.withheld)
 
     @property
     def interval(self) -> str:
@@ -126,7 +128,7 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
             ],
             results=[
                 Result(phase=phase, placing=placing)
-                for phase in phases.select_related("task__season").order_by("-opens", "-pk")
+                for phase in looked_up(phases.select_related("task__season").order_by("-opens", "-pk"))
                 for placing in _placings(phase).get(team.slug, ())
             ],
         )
@@ -284,7 +286,7 @@ def overall(season: Season) -> Overall:
     teams: dict[str, OverallRow] = {}
     boards = []
     for task in season.tasks.all():
-        for phase in task.phases.select_related("task__season").order_by("-opens", "-pk"):
+        for phase in looked_up(task.phases.select_related("task__season").order_by("-opens", "-pk")):
             if contributes(phase):
                 # A team may have several rows; its best one counts.
                 best: dict[str, Row] = {}

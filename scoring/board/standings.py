@@ -8,6 +8,8 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
+from django.db.models import Q
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,13 +18,22 @@ from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of,
 from scoring.board.counting import ScoreRow, board_gold, counting_runs, gold_at, scores_of
 from scoring.board.formatting import ranks
 from scoring.board.human_columns import human_columns
-from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
+from scoring.board.visibility import (
+    RUNS_THE_SEASON,
+    Audience,
+    Visibility,
+    audience_of,
+    frozen_at,
+    shows_teams,
+    visibility_of,
+)
 from scoring.metrics import UnknownMetric, metric_of
-from scoring.models import Score, Signature
+from scoring.models import MonthlyRanks, Score, Signature, Withheld
+from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission
 from tasks.models.registrations import pseudonym
 from tasks.models.run_cards import marks_of, without_names
-from tasks.types import task_types
+from tasks.types import task_type as type_of
 from tasks.types.base import current_rules
 
 #: Columns of what people said have positions from here on, which no metric has; they stand behind the first.
@@ -58,10 +69,23 @@ class Cell(NamedTuple):
     low: float | None
     high: float | None
     is_infinite: bool = False
+    withheld: str = ""
 
     @property
     def is_known(self) -> bool:
-        return self.value is not None or self.is_infinite
+        return self.value is not None or self.is_infinite or bool(self.withheld)
+
+    @property
+    def word(self) -> str:
+        """In a table in the place of the value."""
+        return "withheld" if self.withheld else "inf" if self.is_infinite else ""
+
+    @property
+    def more(self) -> dict[str, object]:
+        """In JSON beside a value of null: that it is infinite, or why it is not told."""
+        if self.withheld:
+            return {"withheld": str(Withheld(self.withheld).label)}
+        return {"infinite": True} if self.is_infinite else {}
 
 
 @dataclass(slots=True)
@@ -140,6 +164,8 @@ class Board:
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
     frozen_at: dt.datetime | None = None
+    #: By whose private part of the split the rows are ranked; None where they are not, or not yet.
+    ranks_of: dt.date | None = None
 
     @property
     def goes_by_priority(self) -> bool:
@@ -231,12 +257,18 @@ def standings(
         board.gold = gold_at(phase, board.frozen_at)
         if gold is not None and board.gold is not None:
             board.gold = gold if gold.number <= board.gold.number else None
+    if board.gold is not None and audience not in RUNS_THE_SEASON:
+        is_kept_back = not secrecy_of(phase).is_free(Kind.OTHERS, version=board.gold.pk)
+        board.visibility = Visibility.NOTHING if is_kept_back else board.visibility
     if board.visibility == Visibility.NOTHING or board.rules is None or board.gold is None:
         return board
     board.rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold, board.frozen_at)]
     _fill(board)
     rank(board.rows)
-    _give_ranges(board, by)
+    if phase.has_monthly_ranks:
+        _rank_by_month(board)
+    else:
+        _give_ranges(board, by)
     if not shows_teams(phase, audience):
         # The viewer's own teams keep their names.
         own_teams = set(teams_of(viewer).values_list("slug", flat=True))
@@ -250,8 +282,8 @@ def standings(
         for row in board.rows:
             row.scores, row.value = {}, None
         if board.separation is not None:
-            # How many units are missing would say how far the scores are apart.
-            board.separation = replace(board.separation, more_units=None)
+            # Both would say how far the scores are apart.
+            board.separation = replace(board.separation, p=None, order_chance=None)
     return board
 
 
@@ -296,6 +328,30 @@ def rank(rows: list[Row]) -> None:
         before = row
 
 
+def month_of(at: dt.datetime) -> dt.date:
+    return at.astimezone(dt.UTC).date().replace(day=1)
+
+
+def _rank_by_month(board: Board) -> None:
+    """By the private part as drawn up for the month, those without a rank below in the order of their scores.
+
+    A team that has a better run since keeps its rank until the next month, so that nobody learns before the
+    others how a run does there.
+    """
+    drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
+    kept = drawn_up.filter(month__lte=month_of(board.frozen_at or now())).order_by("-month").first()
+    runs = kept.runs if kept else []
+    counts_one = board.phase.counting in (Phase.Counting.BEST, Phase.Counting.LAST, Phase.Counting.SELECTED)
+    by_team = {team: rank for _run, team, rank in runs if counts_one}
+    by_run = {run: rank for run, _team, rank in runs}
+    for row in board.rows:
+        is_ranked = row.competes and not row.is_contrastive
+        row.rank = by_run.get(row.submission, by_team.get(row.team_slug)) if is_ranked else None
+        row.rank_low = row.rank_high = row.rank
+    board.rows.sort(key=lambda row: (row.rank is None, row.rank or 0))
+    board.ranks_of = kept.month if kept else None
+
+
 def _give_ranges(board: Board, by: str) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
@@ -305,7 +361,7 @@ def _give_ranges(board: Board, by: str) -> None:
     ranks = ranks_of(key, [row.evaluation for row in rows], values, board.ranking.metric)
     board.is_compared = ranks.is_complete
     if ranks.first_two is not None:
-        unit = board.phase.task.task_type.unit
+        unit = board.phase.task.unit
         board.separation = separation(ranks.first_two, unit=unit, rows=len(rows))
     board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
     first_of_group: dict[int, int] = {}
@@ -333,14 +389,21 @@ def _fill(board: Board) -> None:
     ]
     board.columns = [*scored[:1], *rating_columns, *scored[1:]]
     undefined = [score for _, score, _, value, _, _ in scores if value is None]
-    infinite: set[int] = set()
+    why: dict[int, tuple[bool, str]] = {}
     if undefined:
-        of_these = Score.objects.filter(id__in=undefined, is_infinite=True).order_by()
-        infinite = set(of_these.values_list("id", flat=True))
+        of_these = (
+            Score.objects.filter(id__in=undefined).filter(Q(is_infinite=True) | ~Q(withheld="")).order_by()
+        )
+        why = {
+            score: (own, reason)
+            for score, own, reason in of_these.values_list("id", "is_infinite", "withheld")
+        }
     cells: dict[int, dict[str, Cell]] = {row.evaluation: row.scores for row in board.rows}
     make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
     for evaluation, score, signature, value, low, high in scores:
-        cells[evaluation][names[signature]] = make(Cell, (score, value, low, high, score in infinite))
+        cells[evaluation][names[signature]] = make(
+            Cell, (score, value, low, high, *why.get(score, (False, "")))
+        )
     for column in rated:
         for row in board.rows:
             if cell := column.cells.get(row.submission):
@@ -360,7 +423,7 @@ def _traits(
 ) -> tuple[bool | None, bool]:
     """Whether higher is better, None of a metric that is no more; and whether rows can be exchanged."""
     try:
-        own_type = task_types()[task_type]
+        own_type = type_of(task_type)
         built = metric_of(own_type, metric, rules, own_type.checked_options(dict(options)))
     except UnknownMetric:
         return None, True

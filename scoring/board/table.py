@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.instants import MONTHS
 from citeboard.core.words import in_decimals
 from scoring.board.comparisons import SIGNIFICANCE
-from scoring.board.formatting import MINUS, decimals, metric_label, ranks, shown
+from scoring.board.formatting import MINUS, decimals, metric_label, shown
 from scoring.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.models import Comparison
@@ -168,8 +168,7 @@ class Writer:
         kind = f' class="{name}"' if name else ""
         if is_own:
             kind = f' id="run-{row.submission}" class="{f"{name} own".strip()}"'
-        by_significance = self.board.by == SIGNIFICANCE
-        rank = ranks(row.rank_low, row.rank_high) if by_significance else str(row.rank or "")
+        rank = self.board.rank_of(row)
         utc = row.submitted_at.astimezone(dt.UTC)
         form, months = self._days
         day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
@@ -242,7 +241,7 @@ class Writer:
 
     def _text(self, cell: Cell, form: str) -> str:
         if cell.value is None:
-            return shown(None, is_infinite=cell.is_infinite)
+            return shown(None, is_infinite=cell.is_infinite, withheld=cell.withheld)
         return self._written(cell.value, form)
 
     def _written(self, value: float, form: str) -> str:

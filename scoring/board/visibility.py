@@ -8,6 +8,8 @@ from django.db import connection
 
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Annotator, Evaluation
+from tasks.gold.secrecy import Kind, inputs_are_free, secrecy_of
+from tasks.gold.secrecy import shows_scores as shows_own_scores
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, TermsAcceptance
 
 
@@ -44,17 +46,34 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
     """Who runs the season sees all, but a helper no name of the gold before its inputs are released."""
-    if audience != Audience.ORGANISER and not phase.has_released_inputs():
+    if audience != Audience.ORGANISER and not inputs_are_free(phase):
         # What stands there are baselines, whose signatures name the gold.
         return Visibility.NOTHING
-    board = phase.board_now
-    if audience in RUNS_THE_SEASON or board == Phase.Audience.EVERYONE:
+    if audience in RUNS_THE_SEASON:
         return Visibility.SCORES
-    return Visibility.RANKS if board == Phase.Audience.RANKS else Visibility.NOTHING
+    board = phase.board_now
+    if board not in (Phase.Audience.EVERYONE, Phase.Audience.RANKS) or is_kept_back(phase):
+        return Visibility.NOTHING
+    return Visibility.SCORES if board == Phase.Audience.EVERYONE else Visibility.RANKS
+
+
+def is_kept_back(phase: Phase) -> bool:
+    """Whether other phases on any of the same gold do, whatever its own settings say."""
+    return not secrecy_of(phase).is_free(Kind.OTHERS)
+
+
+def is_free(kind: Kind, submission: Submission) -> bool:
+    """Of every version of the gold that the run was scored with."""
+    known = secrecy_of(submission.phase)
+    versions = [known.newest]
+    if known.older:
+        of_run = Evaluation.objects.filter(submission=submission, gold__in=known.older)
+        versions += of_run.values_list("gold", flat=True).distinct()
+    return all(known.is_free(kind, version=version) for version in versions)
 
 
 def is_public(phase: Phase) -> bool:
-    is_shown = phase.board_now == Phase.Audience.EVERYONE and not phase.is_frozen()
+    is_shown = visibility_of(phase, Audience.PUBLIC) == Visibility.SCORES and not phase.is_frozen()
     return phase.task.season.is_public and is_shown
 
 
@@ -67,7 +86,9 @@ def may_see_instances(phase: Phase, audience: Audience) -> bool:
     """It tells something of the gold, so it takes more than seeing scores."""
     if audience == Audience.ORGANISER:
         return True
-    return phase.shows_instances and visibility_of(phase, audience) == Visibility.SCORES
+    if not phase.shows_instances or visibility_of(phase, audience) != Visibility.SCORES:
+        return False
+    return secrecy_of(phase).is_free(Kind.INSTANCES)
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
@@ -106,10 +127,11 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    if phase.shows_scores and not phase.is_frozen():
+    is_told = shows_own_scores(phase) and is_free(Kind.OWN, submission)
+    if is_told and not phase.is_frozen():
         return True
     audience = audience_of(phase, viewer)
-    return audience in RUNS_THE_SEASON or (phase.shows_scores and not _is_veiled(submission, audience))
+    return audience in RUNS_THE_SEASON or (is_told and not _is_veiled(submission, audience))
 
 
 def _is_veiled(submission: Submission, audience: Audience) -> bool:

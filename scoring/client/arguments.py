@@ -1,8 +1,10 @@
-"""The commands that talk to a site: `login`, `seasons`, `data`, `submit`, `follow`, `scores`, `board`."""
+"""The commands that talk to a site, such as `login`, `submit` and `receipt`."""
 
 import argparse
 from pathlib import Path
 from typing import Any
+
+from tasks.types.references import referenced
 
 PHASE = "its number, or SEASON/TASK/PHASE; the last part may be left out where one phase is open"
 KINDS = ("primary", "contrastive")
@@ -52,6 +54,21 @@ def add_commands(commands: Any) -> None:
     board.add_argument("--rules", metavar="NAME")
     for command in (seasons, data, submit, follow, scores, board):
         command.add_argument("--site", metavar="URL", help="instead of CITEBOARD_SITE and of the last login")
+    receipt = commands.add_parser("receipt", help="what a site has signed of an evaluation")
+    verifying = _added(
+        receipt.add_subparsers(required=True, metavar="COMMAND"),
+        "verify",
+        "say whether the receipts in a file hold",
+        module="receipts",
+    )
+    verifying.add_argument("file", type=Path, metavar="FILE", help="as the site gives it")
+    verifying.add_argument("--site", metavar="URL", help="by its keys, and against its log as it is now")
+    verifying.add_argument(
+        "--key",
+        type=Path,
+        metavar="FILE",
+        help="by this public key; with --site by those too that it has signed",
+    )
 
 
 def _card_entry(text: str) -> tuple[str, str]:
@@ -67,12 +84,10 @@ def _place(text: str) -> int:
     return int(text)
 
 
-def _added(commands: Any, name: str, words: str) -> argparse.ArgumentParser:
+def _added(commands: Any, name: str, words: str, module: str = "actions") -> argparse.ArgumentParser:
     def call(args: argparse.Namespace) -> int:
         # Imported when it is called, as HTTP takes a while to import.
-        from scoring.client import actions
-
-        status: int = getattr(actions, name)(args)
+        status: int = referenced(f"scoring.client.{module}:{name}")(args)
         return status
 
     command: argparse.ArgumentParser = commands.add_parser(name, help=words, allow_abbrev=False)

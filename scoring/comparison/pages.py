@@ -4,7 +4,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board.comparisons import SEED, trials_for
 from scoring.board.differences import hidden_classes
 from scoring.board.formatting import DASH, MINUS, decimals, dimension_label, interval, metric_label, shown
 from scoring.board.visibility import Audience
@@ -13,8 +12,10 @@ from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_clas
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics import Metric
 from scoring.metrics.entailment import with_labels
+from scoring.stats.jackknife import NoInterval
 from scoring.stats.signature import compare_command
-from scoring.stats.significance import ALPHA
+from scoring.stats.significance import ALPHA, SEED, trials_for
+from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
 
 #: Instances on one page.
@@ -36,7 +37,9 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         if results and metric.is_exchangeable:
             result = results[metric.name]
             line |= {
-                "interval": interval(result["low"], result["high"], metric.scale),
+                "interval": _("the same in every unit")
+                if result.get("no_interval") == NoInterval.SAME
+                else interval(result["low"], result["high"], metric.scale),
                 "p": p_value(result["p"]),
                 "p_holm": p_value(result["p_holm"]),
                 "verdict": "",
@@ -86,6 +89,7 @@ def _command(pair: Two, trials: int) -> str:
         runs=(names[0], names[1]),
         trials=trials,
         seed=SEED,
+        part=pair.a.part,
     )
 
 
@@ -120,7 +124,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
             for line in lines
         ],
         "has_intervals": any(line.low is not None for line in lines),
-        "min_class_size": phase.task.min_class_size if hidden else 0,
+        "min_class_size": secrecy_of(phase).min_class_size if hidden else 0,
         "few": any(not line.has_support for line in lines),
         "figure": difference_chart(lines, title, metric.scale),
         "words": chart_in_words(lines, a, b),

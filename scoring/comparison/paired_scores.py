@@ -13,9 +13,8 @@ import numpy as np
 from django.core.cache import caches
 from numpy.typing import NDArray
 
-from citeboard.core import storage
 from citeboard.core.release import release
-from scoring.board.comparisons import SEED, reading_failed, statistics_of, trials_for
+from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
 from scoring.board.differences import natural_order
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.base import Floats
@@ -23,7 +22,7 @@ from scoring.models import Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
-from scoring.stats.significance import ROUNDING, difference_interval
+from scoring.stats.significance import ROUNDING, SEED, difference_interval, trials_for
 
 SECONDS = 24 * 3600
 #: With at most so many units a page makes its tests at once.
@@ -74,7 +73,7 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
     tests: Told | None = caches["results"].get(key)
     if tests is None:
         a, b = statistics_of(pair.a), statistics_of(pair.b)
-        units = len({*a.unit_names, *b.unit_names})
+        units = len({*a.resampled[0], *b.resampled[0]})
         takes_long = units > FEW_UNITS
         if takes_long and not at_once:
             return None
@@ -252,7 +251,7 @@ def classes_by_instance(evaluation: Evaluation, dimension: str) -> dict[str, tup
 
 def names_of(evaluation: Evaluation) -> list[str] | None:
     try:
-        with storage.statistics.open(evaluation.statistics) as kept:
+        with open_statistics(evaluation) as kept:
             return load_names(kept)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
         raise reading_failed(evaluation, reason) from reason

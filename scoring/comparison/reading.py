@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from numpy.typing import NDArray
 
-from citeboard.core import storage
-from scoring.board.comparisons import reading_failed, statistics_of
+from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
 from scoring.board.differences import natural_order
 from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.query import board_of
@@ -20,6 +19,7 @@ from scoring.board.standings import Board
 from scoring.board.visibility import (
     Audience,
     audience_of,
+    is_free,
     may_see_instances,
     may_see_outcome,
     may_see_submission,
@@ -32,6 +32,7 @@ from scoring.models import Evaluation
 from scoring.offline.evaluate import Statistics, load_instances
 from scoring.stats.breakdown import NO_CLASS
 from scoring.stats.significance import ROUNDING
+from tasks.gold.secrecy import Kind
 from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import ShownInstance
@@ -63,10 +64,12 @@ def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights |
     if not all(may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
         return None
     audience = audience_of(phase, viewer)
-    gold = audience == Audience.ORGANISER or may_have_gold(phase, viewer)
-    return Rights(
-        given=may_have_inputs(viewer, phase), gold=gold, values=gold or may_see_instances(phase, audience)
-    )
+    if audience == Audience.ORGANISER:
+        gold = values = True
+    else:
+        gold = may_have_gold(phase, viewer) and all(is_free(Kind.GOLD, run) for run in runs)
+        values = may_see_instances(phase, audience) and all(is_free(Kind.INSTANCES, run) for run in runs)
+    return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=gold or values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +214,7 @@ class Reading:
 
 def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
     try:
-        with storage.statistics.open(evaluation.statistics) as kept:
+        with open_statistics(evaluation) as kept:
             return load_instances(kept)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as reason:
         raise reading_failed(evaluation, reason) from reason

@@ -22,6 +22,7 @@ from scoring.comparison.paired_scores import dimensions, two
 from scoring.metrics import Metric
 from scoring.models import Evaluation, class_numbers
 from scoring.stats.breakdown import has_support
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
 
 MAX_RUNS = 8
@@ -122,7 +123,7 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
         class_metrics=[line.name for line in by_class],
         class_metric=chosen_metric.name if chosen_metric else "",
         classes=_class_lines(evaluations, dimension, chosen_metric, hidden) if chosen_metric else [],
-        min_class_size=phase.task.min_class_size if hidden else 0,
+        min_class_size=secrecy_of(phase).min_class_size if hidden else 0,
     )
 
 

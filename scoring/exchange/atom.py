@@ -67,7 +67,7 @@ def board_feed(board: Board) -> str:
     title = f"{phase.task.season}: {phase.task}, {phase}"
     entries = []
     for row in board.rows:
-        facts = [f"rank {row.rank}"] if row.rank is not None else []
+        facts = [f"rank {board.rank_of(row)}"] if row.rank is not None else []
         cell = row.scores.get(board.ranking.name) if board.ranking and row.value is not None else None
         if board.ranking and cell is not None and cell.value is not None:
             value = shown(cell.value, board.ranking.scale)

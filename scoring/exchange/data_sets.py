@@ -28,6 +28,7 @@ from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
 from tasks.gold.packing import NO_TIME
+from tasks.gold.secrecy import inputs_are_free, looked_up
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
@@ -71,8 +72,8 @@ class Release:
 def released_phases(task: Task) -> dict[Phase, Gold]:
     """One phase for each split that has released its inputs, whoever asks."""
     golds: dict[str, tuple[Phase, Gold]] = {}
-    for phase in task.phases.all():
-        gold = Gold.objects.current(phase) if phase.has_released_inputs() else None
+    for phase in looked_up(task.phases.all()):
+        gold = Gold.objects.current(phase) if inputs_are_free(phase) else None
         if gold is not None:
             golds.setdefault(phase.split, (phase, gold))
     return dict(golds.values())
@@ -204,7 +205,7 @@ MAX_LISTED = 20
 
 def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     season = task.season
-    text = card(task.type).text
+    text = card(task).text
     licence = licence_address(season.licence) or season.licence
     record_sets = []
     for released in releases:
@@ -353,7 +354,7 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
     address = site_address("task", season.slug, task.slug)
     return (
         f"---\n{front}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
-        f"{card(task.type).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
+        f"{card(task).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
     )
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
-from citeboard.core.confined.pool import PoolFull
+from citeboard.core.confined.turns import PoolFull
 from scoring.figures import Figure, as_svg, plotly_file
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
@@ -27,9 +27,7 @@ class ConverterBusy(PoolFull):
     is_upload = False
 
     def __init__(self) -> None:
-        Exception.__init__(
-            self, _("another figure is being converted; please ask for it again in a few seconds")
-        )
+        super().__init__(_("another figure is being converted; please ask for it again in a few seconds"))
 
 
 @cache

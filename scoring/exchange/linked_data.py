@@ -62,7 +62,7 @@ def data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": f"{season}: {task}",
-        "description": task.summary or card(task.type).text.partition("\n\n")[0] or str(task),
+        "description": task.summary or card(task).text.partition("\n\n")[0] or str(task),
         "url": site_address("task", season.slug, task.slug),
         "license": licence_address(season.licence) or season.licence,
         "creator": {"@type": "Organization", "name": f"Organisers of {season}"},

@@ -168,6 +168,6 @@ def _cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return ""
     if cell["value"] is None:
-        return "infinite" if cell.get("infinite") else "undefined"
+        return "withheld" if cell.get("withheld") else "infinite" if cell.get("infinite") else "undefined"
     value = f"{cell['value']:.4f}"
     return value if cell["low"] is None else f"{value} [{cell['low']:.4f}, {cell['high']:.4f}]"

@@ -42,6 +42,7 @@ from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
 from scoring.exchange.results import file_name, packed
 from scoring.figures import Figure
+from tasks.gold.secrecy import looked_up
 from tasks.models import Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
@@ -109,7 +110,7 @@ class OverviewPaper:
     def boards(self) -> list[Board]:
         phases = Phase.objects.filter(task__season=self.season).select_related("task__season")
         boards = []
-        for phase in phases.order_by("task__position", "task_id", "position", "opens"):
+        for phase in looked_up(phases.order_by("task__position", "task_id", "position", "opens")):
             audience = audience_of(phase, self.viewer)
             for rules in phase.task.rules:
                 board = standings(phase, self.viewer, rules, audience=audience)

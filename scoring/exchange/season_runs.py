@@ -44,7 +44,7 @@ def runs_csv(runs: Iterable[Submission]) -> str:
         yield from (run.filename, run.size, run.sha256)
         if score := scores.get(run.pk):
             yield score.metric
-            yield from ("inf" if score.is_infinite else score.value, score.low, score.high)
+            yield from (score.word or score.value, score.low, score.high)
         else:
             yield from ("", "", "", "")
         yield from (run.description, run.priority or "", *(run.card.get(name, "") for name in CARD))

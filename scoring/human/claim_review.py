@@ -18,6 +18,7 @@ from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from scoring.board.comparisons import open_statistics
 from scoring.board.human_columns import joined, judged_parts, signed
 from scoring.human.outcome import NotPublished
 from scoring.human.reading import ITEMS
@@ -67,7 +68,7 @@ def read_agreement(
         raise JudgementsRefused(
             [Problem(message=_("the run has no claims yet"), expected=_("a run that is scored"))]
         )
-    with storage.statistics.open(evaluation.statistics) as kept:
+    with open_statistics(evaluation) as kept:
         details = dict(load_page(kept, 0, sys.maxsize)[0])
     items = json.dumps(list(items_of(details))).encode()
     limits, name = limits_for_organisers(), {"filename": filename}

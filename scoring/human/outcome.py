@@ -342,6 +342,7 @@ def _explained(score: HumanScore, scale: float, definition: str) -> Explained:
         metric=metric,
         label=metric_label(metric),
         value=shown(score.value, scale),
+        withheld="",
         interval=interval(score.low, score.high, scale),
         n=score.n,
         is_percentage=False,

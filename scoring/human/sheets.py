@@ -22,7 +22,9 @@ from scoring.board.standings import standings
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
 from scoring.worker.child import RunFailed, ScorerWaits
 from scoring.worker.local_copies import run_copy
+from tasks.gold.early import not_told_early
 from tasks.gold.gold_files import index_file
+from tasks.gold.secrecy import Kind
 from tasks.models import Gold, Phase, Submission
 from tasks.notifications.events import revoke_notification, sheet_event, tell_sheet
 from tasks.submissions.run_card import READING
@@ -201,7 +203,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     phase = sheet.phase
     if not could_show_references(sheet):
         raise ReferencesRefused(_("the texts of this task are not judged against a gold text"))
-    same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
+    same_gold = Phase.objects.on_gold_of(phase)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
         raise ReferencesRefused(_("a phase on this gold is still to end; until then nobody is shown it"))
     if any(phase.is_frozen() for phase in same_gold):
@@ -251,13 +253,16 @@ class AnnotatorRefused(Refused):
     """This person cannot rate this sheet; the message says why."""
 
 
-def add_person(*, sheet: Sheet, email: str, is_adjudicator: bool = False) -> Annotator:
+def add_person(*, sheet: Sheet, email: str, by: User, is_adjudicator: bool = False) -> Annotator:
     person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if person is None:
         raise AnnotatorRefused(_("nobody has an account with this address; they can sign up first"))
     if has_own_texts(sheet, person):
         raise AnnotatorRefused(_("a member of a team whose run is on the sheet cannot rate it"))
-    return _add(sheet, str(person), person, is_adjudicator=is_adjudicator)
+    kinds = [Kind.INPUTS, Kind.GOLD] if sheet.has_references else [Kind.INPUTS]
+    with transaction.atomic():
+        not_told_early(sheet.phase, [person], kinds, by=by)
+        return _add(sheet, str(person), person, is_adjudicator=is_adjudicator)
 
 
 def has_own_texts(sheet: Sheet, person: User) -> bool:

@@ -137,6 +137,9 @@ class AliiceDeviation(Aliice):
         pending = column["pending_claims" if self.part == RECALL else "pending_pairs"]
         return np.stack([shares, shares**2, counts.astype(float), pending], axis=-1)
 
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, 2]
+
     def aggregate(self, sums: Floats) -> Floats:
         total, squares, count, pending = (sums[..., place] for place in range(4))
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -231,6 +231,9 @@ class Cvcp(Metric):
                 stats[place] = (share * units.std() / units.mean(), share, *sums)
         return stats
 
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, 2 if self.is_pooled else 1]
+
     def aggregate(self, sums: Floats) -> Floats:
         if not self.is_pooled:
             return quotient(sums[..., 0], sums[..., 1])

@@ -81,6 +81,8 @@ class Metric(ABC):
     #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
     #: of its own: no two runs are then compared or tested by it, and single instances have no value.
     is_exchangeable: bool = True
+    #: False where no interval of it holds its true value as often as it says.
+    has_honest_interval: bool = True
     #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
     packages: tuple[str, ...] = ()
     #: The package that computes the same, by the option `engine` or as a witness.
@@ -89,6 +91,8 @@ class Metric(ABC):
     is_by_package: bool = False
     #: What of ``parameters`` is known from the start.
     fixed: Parameters = {}
+    #: The digest of the declared task that it is a measure of, if it is of one.
+    task: str = ""
 
     def __init__(self, name: str, rules: str) -> None:
         self.name = name
@@ -99,12 +103,27 @@ class Metric(ABC):
         """Between which values the metric lies, infinite where it has no end; its interval lies there too."""
         return self.ends or (0.0, self.scale or math.inf)
 
+    def denominators(self, rows: Floats) -> Floats:
+        """(units,) what each unit's row adds to what the value is a share of; a unit with 0 carries nothing.
+
+        Of a precision what was answered, of a recall what the gold has, of a mean the instances that count.
+        Where a metric does not say, each unit with anything in its row adds 1.
+        """
+        return np.asarray(rows.any(axis=1), dtype=np.float64)
+
     def has_enough_units(self, rows: Floats) -> bool:
         """Whether leaving out one unit at a time shows how far the value may be off.
 
         ``rows`` are those of the units. Mostly three are enough, which is looked after elsewhere.
         """
         return True
+
+    def on_interval_scale(self, values: Floats) -> Floats:
+        """The values as their interval is made of them: mostly as they are."""
+        return np.asarray(values)
+
+    def from_interval_scale(self, values: Floats) -> Floats:
+        return values
 
     @property
     def parameters(self) -> Parameters:
@@ -169,6 +188,55 @@ class Metric(ABC):
         return float(self.aggregate(rows.sum(axis=0)))
 
 
+#: So many units are left out one by one; of more, as many groups of them by chance.
+MAX_LEFT_OUT = 400
+#: Weights that are held in memory at once.
+WEIGHTS = 4_000_000
+
+
+class WeightedMetric(Metric):
+    """A measure that is no function of sums: of the rows, each with a weight.
+
+    Weights are whole numbers: 0 and 1 leave units out, others resample. What is resampled or exchanged are
+    rows with the number of their unit before them (``unit_rows``).
+    """
+
+    #: False where leaving out units does not show how far the value may be off.
+    has_interval: bool = True
+
+    @abstractmethod
+    def value(self, rows: Floats, weights: Floats) -> Floats:
+        """From (n, k) rows and (…, n) weights to (…) values; NaN where a value is undefined."""
+
+    def aggregate(self, sums: Floats) -> Floats:
+        raise TypeError(f"{self.name} does not follow from sums")
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        """The last column says which rows count."""
+        return int(stats[:, -1].sum())
+
+    def total(self, rows: Floats) -> float:
+        return float(self.value(rows[:, 1:], np.ones(len(rows))))
+
+    def left_out(self, rows: Floats) -> Floats:
+        """The values without each unit, or without each of many groups of units."""
+        units = np.unique(rows[:, 0], return_inverse=True)[1]
+        count = int(units.max(initial=-1)) + 1
+        if count > MAX_LEFT_OUT:
+            order = np.random.default_rng(0).permutation(count)
+            units, count = order[units] % MAX_LEFT_OUT, MAX_LEFT_OUT
+        return self.of_weights(rows, lambda first, last: units != np.arange(first, last)[:, None], count)
+
+    def of_weights(self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int) -> Floats:
+        """The values under so many weights, which are asked for in blocks."""
+        block = max(1, WEIGHTS // max(1, len(rows)))
+        values = [
+            self.value(rows[:, 1:], weights(first, min(count, first + block)).astype(np.float64))
+            for first in range(0, count, block)
+        ]
+        return np.concatenate(values) if values else np.zeros(0)
+
+
 class MeanMetric(Metric):
     """The mean of one column of the matrix over the instances that count, times the scale (of counts, by 1).
 
@@ -191,6 +259,9 @@ class MeanMetric(Metric):
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
         return int(stats[:, -1].sum())
+
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, -1]
 
     def unit_stats(self, sums: Floats) -> Floats:
         """The unit's mean and 1; zeros where none of its instances counts."""
@@ -225,6 +296,12 @@ class CountMetric(Metric):
         rows[:, 2] = 1
         return rows
 
+    def denominators(self, rows: Floats) -> Floats:
+        if self.average == "macro":
+            return rows[:, 2]
+        weights = {"precision": (1, 1, 0), "recall": (1, 0, 1), "f1": (2, 1, 1)}[self.part]
+        return np.asarray(rows @ np.array(weights, dtype=np.float64))
+
     def aggregate(self, sums: Floats) -> Floats:
         if self.average == "macro":
             precision, recall = ratio(sums[..., 0], sums[..., 2]), ratio(sums[..., 1], sums[..., 2])
@@ -236,13 +313,23 @@ class CountMetric(Metric):
         return precision if self.part == "precision" else recall
 
 
-def unit_rows(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> Floats:
+def unit_rows(
+    metric: Metric, stats: Floats, units: NDArray[np.intp], clusters: NDArray[np.intp] | None = None
+) -> Floats:
     """The rows that are resampled: (U, m), one for each unit that occurs, in the order of the unit numbers.
 
-    ``units`` gives each instance's unit as a number. Units without a row in ``stats`` are left out.
+    ``units`` gives each instance's unit as a number. Units without a row in ``stats`` are left out. Where
+    whole clusters of units are resampled, ``clusters`` gives each instance's, and a row is a cluster's.
     """
-    sums = unit_sums(stats, units)
-    return metric.unit_stats(sums) if metric.per_unit else sums
+    if isinstance(metric, WeightedMetric):
+        return np.column_stack([units if clusters is None else clusters, stats]).astype(np.float64)
+    if clusters is None:
+        sums = unit_sums(stats, units)
+        return metric.unit_stats(sums) if metric.per_unit else sums
+    if not metric.per_unit:
+        return unit_sums(stats, clusters)
+    first = np.unique(units, return_index=True)[1]
+    return unit_sums(unit_rows(metric, stats, units), clusters[first])
 
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
@@ -259,7 +346,7 @@ def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
 
 def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
     """The metric's value over the given instances; NaN where there are none and it is then undefined."""
-    rows = unit_rows(metric, stats, units) if metric.per_unit else stats
+    rows = unit_rows(metric, stats, units) if metric.per_unit or isinstance(metric, WeightedMetric) else stats
     return metric.total(rows)
 
 

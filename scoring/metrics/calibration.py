@@ -1,5 +1,6 @@
 """Whether a run's probabilities can be believed: Brier score and expected calibration error."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from tasks.types.columns import present
 
 #: Bins of equal width of the expected calibration error.
 BINS = 10
+#: The least probability that counts, that of 64-bit numbers.
+SMALLEST = float(np.finfo(np.float64).eps)
 BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
 ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
 
@@ -39,6 +42,60 @@ def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[s
         has_gold=present(gold),
         is_given=np.array([bool(row) for row in by_row], dtype=bool),
     )
+
+
+def confidences_of(
+    gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+    """(n,) how sure the run is, whether the label that it is sure of is right, and which instances count.
+
+    From probabilities, of which the largest counts, or else from what the run says of its label.
+    """
+    forecasts = forecasts_of(gold, answers, labels)
+    stated = [getattr(answer, "confidence", None) for answer in answers]
+    is_stated = np.array(
+        [
+            confidence is not None and answer in labels
+            for confidence, answer in zip(stated, answers, strict=True)
+        ],
+        dtype=bool,
+    )
+    confidence = np.where(
+        forecasts.is_given,
+        forecasts.given.max(axis=1, initial=0.0),
+        np.array([confidence or 0.0 for confidence in stated], dtype=np.float64),
+    )
+    is_equal = np.array([own == answer for own, answer in zip(gold, answers, strict=True)], dtype=bool)
+    is_right = np.where(forecasts.is_given, forecasts.given.argmax(axis=1) == forecasts.wanted, is_equal)
+    return confidence, is_right, forecasts.has_gold & (forecasts.is_given | is_stated)
+
+
+class LogLoss(MeanMetric):
+    """The mean over instances of minus the natural logarithm of the probability of the gold's label.
+
+    A probability below 2.2e-16 counts as that, as scikit-learn has it. In a run that gives probabilities, an
+    instance without counts as if the label had 0; a run without any has no value.
+    """
+
+    higher_is_better = False
+    scale = 0
+    ends = (0.0, math.inf)
+    citation = "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B 14"
+    columns = ("loss",)
+
+    def __init__(self, name: str, rules: str, *, labels: Sequence[str]) -> None:
+        super().__init__(name, rules, column="loss")
+        self.labels = tuple(labels)
+        self.statistic = f"log-loss:{','.join(labels)}"
+        self.fixed = {"labels": ",".join(labels), "base": "e", "least": SMALLEST}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        forecasts = forecasts_of(gold, answers, self.labels)
+        counts = forecasts.has_gold & forecasts.is_given.any()
+        of_gold = forecasts.given[np.arange(len(counts)), forecasts.wanted] * (forecasts.wanted >= 0)
+        whole = np.where(forecasts.is_given, forecasts.given.sum(axis=1), 1.0)
+        share = np.clip(of_gold / whole, SMALLEST, 1 - SMALLEST)
+        return np.column_stack([-np.log(share), np.ones(len(counts))]) * counts[:, None]
 
 
 class Brier(MeanMetric):
@@ -81,12 +138,15 @@ class CalibrationError(Metric):
     Instances are put into bins of equal width by their confidence, the largest of their probabilities. The
     error is the mean over bins, weighted by their instances, of the distance between mean confidence and the
     share of which that label is right. A bin has its upper end, not its lower one; of labels with the same
-    probability the first counts. Instances without probabilities are left out; over none it is undefined
-    (NaN). It is biased upwards where bins have few instances, since distances by chance count too.
+    probability the first counts. Where a run says how sure it is of its label, that is its confidence, and
+    whether its label is right is what counts. Instances without either are left out; over none it is
+    undefined (NaN). It is biased upwards where bins have few instances, since distances by chance count too.
     """
 
     higher_is_better = False
     citation = ECE
+    #: Its bias is of the size of its error.
+    has_honest_interval = False
 
     def __init__(self, name: str, rules: str, *, labels: Sequence[str], bins: int = BINS) -> None:
         super().__init__(name, rules)
@@ -96,12 +156,10 @@ class CalibrationError(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
-        forecasts = forecasts_of(gold, answers, self.labels)
-        confidence = forecasts.given.max(axis=1, initial=0.0)
-        is_right = forecasts.given.argmax(axis=1) == forecasts.wanted
+        confidence, is_right, counts = confidences_of(gold, answers, self.labels)
         inner_edges = np.linspace(0, 1, self.bins + 1)[1:-1]
         places = np.searchsorted(inner_edges, confidence)
-        rows = np.flatnonzero(forecasts.has_gold & forecasts.is_given)
+        rows = np.flatnonzero(counts)
         stats = np.zeros((len(confidence), 3 * self.bins))
         for part, values in enumerate((np.ones(len(confidence)), confidence, is_right)):
             stats[rows, part * self.bins + places[rows]] = values[rows]
@@ -109,6 +167,9 @@ class CalibrationError(Metric):
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
         return int(stats[:, : self.bins].sum())
+
+    def denominators(self, rows: Floats) -> Floats:
+        return np.asarray(rows[:, : self.bins].sum(axis=1))
 
     def aggregate(self, sums: Floats) -> Floats:
         counts, confidence, right = np.split(sums, 3, axis=-1)

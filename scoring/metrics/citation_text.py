@@ -43,6 +43,9 @@ class LengthRatio(Length):
     ends = (0.0, math.inf)
     fixed = {"average": "sums"}
 
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, 1]
+
     def aggregate(self, sums: Floats) -> Floats:
         words, wanted = sums[..., 0], sums[..., 1]
         return np.asarray(np.where(wanted > 0, ratio(words, wanted), np.nan))

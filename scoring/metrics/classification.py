@@ -6,11 +6,12 @@ it, and that have and were given it. Weighted kappa needs the confusions themsel
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, f1_of_counts, quotient, ratio
+from scoring.metrics.base import Floats, MeanMetric, Metric, f1_of_counts, quotient, ratio
 from tasks.types.columns import present
 
 AVERAGES = ("macro", "micro", "weighted")
@@ -25,8 +26,8 @@ MATTHEWS = (
 )
 WEIGHTED_KAPPA = "Cohen 1968, Weighted kappa: Nominal scale agreement with provision for scaled disagreement"
 
-#: Units in which a class must occur for a mean over classes to have an interval.
-MIN_UNITS_OF_A_CLASS = 3
+#: Units in which a class must occur for a mean over classes, a kappa or a correlation to have an interval.
+MIN_UNITS_OF_A_CLASS = 5
 
 Label = str | int
 
@@ -49,6 +50,9 @@ class Classification(Metric):
         named = "gold" if labels is None else ",".join(map(str, labels))
         self.statistic, self.fixed = f"{self.kind}:{named}", {"labels": named, "zero": 0}
 
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, -1]
+
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
@@ -60,17 +64,45 @@ class Classification(Metric):
         wanted, answered = (
             np.array([numbers.get(label, -1) for label in side], dtype=np.intp) for side in (gold, answers)
         )
-        return wanted, np.where(present(gold), answered, -1), len(labels)
+        counts = counting(gold, answers)
+        return np.where(counts, wanted, -1), np.where(counts, answered, -1), len(labels)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
-        """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold."""
+        """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold.
+
+        Where instances have several labels each, a row has a 1 in each of their columns.
+        """
+        if any(isinstance(labels, tuple) for labels in gold):
+            return self._stats_of_sets(gold, answers)
         wanted, answered, count = self.codes(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
         for part, codes in enumerate((wanted, answered, np.where(wanted == answered, wanted, -1))):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
-        stats[:, -1] = present(gold)
+        stats[:, -1] = counting(gold, answers)
         return stats
+
+    def _stats_of_sets(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        assert self.labels is not None
+        wanted, answered = (indicators(side, self.labels) for side in (gold, answers))
+        counts = present(gold).astype(np.float64)
+        answered *= counts[:, None]
+        return np.column_stack([wanted, answered, wanted * answered, counts])
+
+
+def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
+    """Which instances stand in tables of confusions: those with gold whose answer is not left out."""
+    left_out = np.array([getattr(answer, "is_left_out", False) for answer in answers], dtype=bool)
+    return np.asarray(present(gold) & ~left_out)
+
+
+def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
+    """(n, c): 1 where the instance has the label; of those without labels a row of zeros."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    rows = np.zeros((len(sides), len(labels)))
+    for row, own in enumerate(sides):
+        rows[row, [numbers[label] for label in own or ()]] = 1
+    return rows
 
 
 def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -102,12 +134,16 @@ class ClassAverage(Classification):
         self.part, self.average = part, average
         self.fixed = {**self.fixed, "average": average}
 
+    def denominators(self, rows: Floats) -> Floats:
+        support, answered, _, count = class_counts(rows)
+        if self.average != "micro":
+            return count
+        return denominator_of(self.part, answered.sum(axis=-1), support.sum(axis=-1))
+
     def has_enough_units(self, rows: Floats) -> bool:
         """A mean over classes needs each class in some units: what is left out must be able to come."""
-        if self.average != "macro":
-            return True
         support = class_counts(rows)[0]
-        return bool(((support > 0).sum(axis=0) >= MIN_UNITS_OF_A_CLASS).all())
+        return self.average != "macro" or classes_are_carried(support)
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
@@ -122,6 +158,67 @@ class ClassAverage(Classification):
         return ratio((by_class * support).sum(axis=-1), support.sum(axis=-1))
 
 
+class BalancedAccuracy(Classification):
+    """The mean recall of the classes that occur in the gold; undefined (NaN) where none does."""
+
+    citation = "Brodersen et al. 2010, The balanced accuracy and its posterior distribution, ICPR"
+
+    def aggregate(self, sums: Floats) -> Floats:
+        support, _, both, _ = class_counts(sums)
+        return quotient(ratio(both, support).sum(axis=-1), (support > 0).sum(axis=-1))
+
+
+class Coverage(Classification):
+    """The share of instances that a run answers; one in which it abstains is answered too."""
+
+    kind = "coverage"
+    citation = "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR 11"
+
+    def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
+        """(n, 2): whether it is answered, and 1. A label alone that stands in for an answer is none."""
+        answered = [answer is not None and getattr(answer, "is_answer", True) for answer in answers]
+        counts = present(gold)
+        return np.column_stack([np.array(answered, dtype=bool) & counts, counts]).astype(np.float64)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        return quotient(sums[..., 0], sums[..., 1])
+
+
+class LabelSets(MeanMetric):
+    """The mean over instances that have several labels: whether the sets are equal, Jaccard's coefficient,
+    precision, recall and F1 of each instance, or the share of labels that only one of both has.
+
+    0/0 is 0, as scikit-learn has it with ``zero_division=0``; an instance without an answer has no labels.
+    """
+
+    columns = ("exact", "hamming", "jaccard", "precision", "recall", "f1")
+    statistic = "label-sets"
+    citation = "Tsoumakas and Katakis 2007, Multi-Label Classification: An Overview, IJDWM 3"
+
+    def __init__(self, name: str, rules: str, *, labels: Sequence[Label], column: str) -> None:
+        super().__init__(name, rules, column=column)
+        self.labels = labels
+        self.fixed = {"labels": ",".join(map(str, labels)), "zero": 0}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        wanted, answered = (indicators(side, self.labels) for side in (gold, answers))
+        both, differing = (wanted * answered).sum(axis=1), (wanted != answered).sum(axis=1)
+        given, support, counts = answered.sum(axis=1), wanted.sum(axis=1), present(gold)
+        columns = [
+            differing == 0,
+            differing / len(self.labels),
+            ratio(both, both + differing),
+            ratio(both, given),
+            ratio(both, support),
+            f1_of_counts(both, given, support),
+        ]
+        return np.column_stack([np.column_stack(columns) * counts[:, None], counts]).astype(np.float64)
+
+
+class HammingLoss(LabelSets):
+    higher_is_better = False
+
+
 class OneClass(Classification):
     """Precision, recall or F1 of one class; 0/0 is 0."""
 
@@ -129,9 +226,31 @@ class OneClass(Classification):
         super().__init__(name, rules, labels=labels)
         self.part, self.place = part, list(labels).index(label)
 
+    def denominators(self, rows: Floats) -> Floats:
+        support, answered, _, _ = class_counts(rows)
+        return denominator_of(self.part, answered[:, self.place], support[:, self.place])
+
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
         return part_of(self.part, both[..., self.place], answered[..., self.place], support[..., self.place])
+
+
+class FalsePositiveRate(OneClass):
+    """The share of the instances of other classes that are given this one; undefined (NaN) without any."""
+
+    higher_is_better = False
+
+    def __init__(self, name: str, rules: str, *, label: Label, labels: Sequence[Label]) -> None:
+        super().__init__(name, rules, part="false-positives", label=label, labels=labels)
+
+    def denominators(self, rows: Floats) -> Floats:
+        support, _, _, count = class_counts(rows)
+        return count - support[:, self.place]
+
+    def aggregate(self, sums: Floats) -> Floats:
+        support, answered, both, count = class_counts(sums)
+        own = self.place
+        return quotient(answered[..., own] - both[..., own], count - support[..., own])
 
 
 class Kappa(Classification):
@@ -144,6 +263,9 @@ class Kappa(Classification):
     citation = KAPPA
     ends = (-1.0, 1.0)
     kind = "agreement"
+
+    def has_enough_units(self, rows: Floats) -> bool:
+        return classes_are_carried(class_counts(rows)[0])
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         stats = super().instance_stats(gold, answers)
@@ -168,6 +290,9 @@ class Matthews(Classification):
     citation = MATTHEWS
     ends = (-1.0, 1.0)
 
+    def has_enough_units(self, rows: Floats) -> bool:
+        return classes_are_carried(class_counts(rows)[0])
+
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, count = class_counts(sums)
         other = count - answered.sum(axis=-1)
@@ -187,6 +312,10 @@ class QuadraticKappa(Classification):
     citation = WEIGHTED_KAPPA
     ends = (-1.0, 1.0)
     kind = "confusions"
+    power = 2
+
+    def denominators(self, rows: Floats) -> Floats:
+        return np.asarray(rows.sum(axis=1))
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, c * c): a 1 in the cell of gold and answer, row by row; none where either is no class."""
@@ -199,7 +328,7 @@ class QuadraticKappa(Classification):
     def aggregate(self, sums: Floats) -> Floats:
         table = confusions(sums)
         size = table.shape[-1]
-        distance = (np.arange(size)[:, None] - np.arange(size)) ** 2
+        distance = np.abs(np.arange(size)[:, None] - np.arange(size)) ** self.power
         by_chance = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
         count = table.sum(axis=(-2, -1))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -207,10 +336,25 @@ class QuadraticKappa(Classification):
             return np.asarray(1 - (table * distance).sum(axis=(-2, -1)) / expected)
 
 
+class LinearKappa(QuadraticKappa):
+    """Kappa with disagreements weighted by the distance between classes, which have an order."""
+
+    power = 1
+
+
 def confusions(sums: Floats) -> Floats:
     """(…, c, c) from sums of ``QuadraticKappa``: how often gold is the row's, the answer the column's."""
     size = round(sums.shape[-1] ** 0.5)
     return sums.reshape(*sums.shape[:-1], size, size)
+
+
+def classes_are_carried(support: Floats) -> bool:
+    """Whether each class occurs in enough of the (units, c) rows, or in all of few."""
+    return bool(((support > 0).sum(axis=0) >= min(MIN_UNITS_OF_A_CLASS, len(support))).all())
+
+
+def denominator_of(part: str, answered: Floats, support: Floats) -> Floats:
+    return {"precision": answered, "recall": support, "f1": answered + support}[part]
 
 
 def part_of(part: str, both: Floats, answered: Floats, support: Floats) -> Floats:

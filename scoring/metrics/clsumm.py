@@ -144,6 +144,9 @@ class WeightedFacet(Metric):
             blocks[row, block] = facet_counts(wanted, answer, is_conditional=self.is_conditional)
         return blocks.reshape(len(gold), -1)
 
+    def denominators(self, rows: Floats) -> Floats:
+        return np.asarray(rows.sum(axis=1))
+
     def aggregate(self, sums: Floats) -> Floats:
         blocks = sums.reshape(*sums.shape[:-1], -1, 3)
         hits, wrong, missed = blocks[..., 0], blocks[..., 1], blocks[..., 2]
@@ -336,6 +339,9 @@ class SpanRougeS(OfficialRouge):
         # F1 is from the counts, not from the rounded precision and recall.
         return round(counts.precision, 5), round(counts.recall, 5), round(counts.f1, 5), 1
 
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, 3]
+
     def unit_stats(self, sums: Floats) -> Floats:
         return over_files(
             sums, width=4, value=lambda sums: np.column_stack([self._means(sums), np.ones(len(sums))])
@@ -415,6 +421,9 @@ class PooledRouge(OfficialRouge):
         models = [_flat_words(self.reading, reference) for reference in references]
         by_reference = [skip_counts(model, peer, with_words=True) for model in models]
         return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
+
+    def denominators(self, rows: Floats) -> Floats:
+        return {"precision": rows[:, 1], "recall": rows[:, 0], "f1": rows[:, 0] + rows[:, 1]}[self.part]
 
     def aggregate(self, sums: Floats) -> Floats:
         if self.reading is None:

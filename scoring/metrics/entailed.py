@@ -94,6 +94,12 @@ class CitationMetric(Metric):
     def notes(self, stats: Floats) -> Mapping[str, int]:
         return {f"pending_pairs_{self.statistic}": int(stats[:, PLACES["pending_pairs"]].sum())}
 
+    def denominators(self, rows: Floats) -> Floats:
+        recall, precision = rows[:, PLACES["recall_weight"]], rows[:, PLACES["precision_weight"]]
+        if self.part == RECALL or self.per_claim:
+            return recall
+        return precision if self.part == PRECISION else recall + precision
+
     def aggregate(self, sums: Floats) -> Floats:
         column = {name: sums[..., place] for name, place in PLACES.items()}
         recall = quotient(column["recall"], column["recall_weight"])

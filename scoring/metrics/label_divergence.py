@@ -78,6 +78,9 @@ class Divergence(Metric):
         """(…, D, 2, L+1) counts of labels by data set and side."""
         return label_counts(sums, len(self.labelling.labels))
 
+    def denominators(self, rows: Floats) -> Floats:
+        return np.asarray(self.counts(rows).sum(axis=(-3, -2, -1)))
+
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums).sum(axis=-3)
         return divergence(shares(counts[..., RUN, :]), shares(counts[..., GOLD, :]))

@@ -41,6 +41,7 @@ class Mauve(Metric):
     packages = ("torch", "transformers")
     is_decomposable = False
     is_exchangeable = False
+    has_honest_interval = False
 
     def __init__(self, name: str, rules: str, *, options: Mapping[str, str]) -> None:
         super().__init__(name, rules)
@@ -52,9 +53,6 @@ class Mauve(Metric):
 
     def requirements(self) -> Sequence[Requirement]:
         return (self.model.requirement("MAUVE model"),)
-
-    def has_enough_units(self, rows: Floats) -> bool:
-        return False
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
         return int(stats[:, -1].sum())

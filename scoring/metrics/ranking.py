@@ -176,6 +176,60 @@ class GradedRanking(MeanMetric):
         return stats
 
 
+class GradedNdcg(GradedRanking):
+    """Graded nDCG where the gold has grades; without them all of the gold has 1."""
+
+    def __init__(self, name: str, rules: str, *, cut: int = WHOLE) -> None:
+        super().__init__(name, rules, measure="ndcg_graded", cut=cut)
+        self.needs_grades, self.statistic = False, f"ndcg@{cut}"
+        self.fixed = {"cut": "none" if cut == WHOLE else cut, "gains": "grades"}
+
+
+class RPrecision(MeanMetric):
+    """The mean over instances of the precision at so many places as there are gold candidates.
+
+    An instance without an answer has 0; one without gold candidates does not count.
+    """
+
+    columns = ("measured",)
+    statistic = "r-precision"
+    citation = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
+
+    def __init__(self, name: str, rules: str) -> None:
+        super().__init__(name, rules, column="measured")
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        wanted, ranked = numbered(gold, answers)
+        ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
+        rows = np.repeat(np.arange(len(wanted)), sizes)
+        hits = np.bincount(rows[(ranks > 0) & (ranks <= sizes[rows])], minlength=len(wanted))
+        return np.column_stack([hits / np.maximum(sizes, 1), wanted.present & (sizes > 0)]).astype(np.float64)
+
+
+class Bpref(RPrecision):
+    """The mean over instances of bpref: for each gold candidate found, 1 minus the share of candidates judged
+    irrelevant above it, of which at most as many count as there are gold candidates; as trec_eval has it.
+    """
+
+    statistic = "bpref"
+    citation = "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        assert isinstance(gold, Lists)
+        judged, grades = graded(gold)
+        ranks = ranks_of(judged, answers) if isinstance(answers, Lists) else np.zeros(len(judged.values))
+        stats = np.zeros((len(gold), 2))
+        for row, (start, end) in enumerate(zip(judged.offsets[:-1], judged.offsets[1:], strict=True)):
+            own, worth = ranks[start:end], grades[start:end] > 0
+            relevant, others = int(worth.sum()), int((~worth).sum())
+            if not relevant or not gold.present[row]:
+                continue
+            wrong = np.sort(own[~worth & (own > 0)])
+            above = np.minimum(np.searchsorted(wrong, own[worth & (own > 0)]), relevant)
+            stats[row] = (1 - above / max(1, min(relevant, others))).sum() / relevant, 1.0
+        return stats
+
+
 def graded(gold: Lists) -> tuple[Lists, Floats]:
     """What is judged and its grades; without grades all of the gold has 1."""
     if isinstance(gold, GradedLists):
@@ -195,8 +249,8 @@ class RankingF1(MeanMetric):
     citation = "van Rijsbergen 1979, Information Retrieval, chapter 7"
     form = "contexts"
 
-    def __init__(self, name: str, rules: str, *, cut: int) -> None:
-        super().__init__(name, rules, column="f1")
+    def __init__(self, name: str, rules: str, *, cut: int, column: str = "f1") -> None:
+        super().__init__(name, rules, column=column)
         self.cut, self.statistic, self.fixed = cut, f"f1@{cut}", {"cut": cut, "f1": self.form}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
@@ -259,6 +313,18 @@ class Perplexity(Metric):
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
         return int(stats[:, -1].sum())
+
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, -1]
+
+    def on_interval_scale(self, values: Floats) -> Floats:
+        """The mean of -ln p, which lies above 0."""
+        with np.errstate(invalid="ignore"):
+            return np.log(values)
+
+    def from_interval_scale(self, values: Floats) -> Floats:
+        with np.errstate(over="ignore"):
+            return np.exp(values)
 
     def aggregate(self, sums: Floats) -> Floats:
         means = quotient(sums[..., 0], sums[..., 2])

@@ -52,6 +52,9 @@ class FirstPerCitation(Metric):
         assert isinstance(answers, Lists), "answers are numbered"
         return np.column_stack([best_ranks(gold, answers) == 1, gold.lengths]).astype(float)
 
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, 1]
+
     def aggregate(self, sums: Floats) -> Floats:
         return quotient(sums[..., 0], sums[..., 1])
 

@@ -1,16 +1,19 @@
 """BLEU and chrF as sacreBLEU has them, from counts of each text, so that corpus values follow from sums.
 
-Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). Tokens are sacreBLEU's own, counts equal to its
-own; its signature stands inside ours.
+Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). Tokens and counts are equal to sacreBLEU's own;
+its signature stands inside ours.
 """
 
+import re
 from collections.abc import Sequence
+from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio, texts_of
+from scoring.metrics.ngrams import Numbers, gram_counts
 from tasks.types.columns import present
 
 ORDER = 4
@@ -29,15 +32,12 @@ class Counted(Metric):
     scale = 100
     packages = ("sacrebleu",)
 
-    def counter(self) -> Any:
-        """sacreBLEU's metric of this kind, which counts."""
-        raise NotImplementedError
+    #: What sacreBLEU says of this metric in its signature, between the number of references and its version.
+    settings: str
 
     @property
     def parameters(self) -> Parameters:
-        counter = self.counter()
-        counter.num_refs = 1
-        signature = counter.get_signature().format().replace("|", ",")
+        signature = f"nrefs:1,case:mixed,eff:{self.settings},version:{version('sacrebleu')}"
         return {"average": "corpus", "sacrebleu": signature}
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
@@ -45,14 +45,19 @@ class Counted(Metric):
         counts = present(gold).astype(np.float64)
         if not len(counts):
             return np.zeros((0, 1))
-        return np.column_stack([self.counts_of(texts_of(answers), texts_of(gold)) * counts[:, None], counts])
+        pairs = zip(texts_of(answers), texts_of(gold), strict=True)
+        return np.column_stack([self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts])
 
-    def counts_of(self, answers: Sequence[str], gold: Sequence[str]) -> Floats:
-        """What sacreBLEU counts in each pair, a row each."""
+    def counts_of(self, texts: Sequence[str]) -> Floats:
+        """What sacreBLEU counts in each pair, a row each; in ``texts`` its gold follows each answer."""
         raise NotImplementedError
 
     def instances(self, stats: Floats, has_gold: Any) -> int:
         return int(stats[:, -1].sum())
+
+    def denominators(self, rows: Floats) -> Floats:
+        """What is counted of answer and gold together, as a long pair weighs more than a short one."""
+        return rows[:, :-1].sum(axis=1) if rows.shape[1] > 1 else rows[:, -1]
 
     def aggregate(self, sums: Floats) -> Floats:
         if sums.shape[-1] == 1:
@@ -74,17 +79,12 @@ class Bleu(Counted):
 
     statistic = "bleu"
     citation = "Papineni et al. 2002, BLEU, ACL; Post 2018, A Call for Clarity in Reporting BLEU Scores, WMT"
+    settings = "no,tok:13a,smooth:exp"
 
-    def counter(self) -> Any:
-        from sacrebleu.metrics.bleu import BLEU
-
-        return BLEU()
-
-    def counts_of(self, answers: Sequence[str], gold: Sequence[str]) -> Floats:
-        # sacreBLEU has its tokens by this method alone; its version is pinned.
-        tokens = self.counter()._preprocess_segment  # noqa: SLF001
-        answered, wanted = ([tokens(text).split() for text in texts] for texts in (answers, gold))
-        counts = gram_counts(answered, wanted, ORDER)
+    def counts_of(self, texts: Sequence[str]) -> Floats:
+        numbers_of = Tokens13a().__getitem__
+        numbered = [[*chain.from_iterable(map(numbers_of, words_of(text)))] for text in texts]
+        counts = gram_counts(*one_line(numbered), ORDER)
         return np.column_stack([counts[:, 0, :2], counts[..., 2], counts[..., 0]])
 
     def corpus_value(self, counts: Floats) -> Floats:
@@ -113,19 +113,17 @@ class Chrf(Counted):
         super().__init__(name, rules)
         self.words = words
         self.statistic = "chrf_with_words" if words else "chrf"
+        self.settings = f"yes,nc:{CHARACTERS},nw:{words},space:no"
 
-    def counter(self) -> Any:
-        from sacrebleu.metrics.chrf import CHRF
-
-        return CHRF(word_order=self.words)
-
-    def counts_of(self, answers: Sequence[str], gold: Sequence[str]) -> Floats:
-        answered, wanted = (["".join(text.split()) for text in texts] for texts in (answers, gold))
-        counts = gram_counts(answered, wanted, CHARACTERS)
+    def counts_of(self, texts: Sequence[str]) -> Floats:
+        counts = gram_counts(*characters(texts), CHARACTERS)
         if self.words:
-            words = self.counter()._remove_punctuation  # noqa: SLF001
-            of_words = gram_counts([*map(words, answers)], [*map(words, gold)], self.words)
-            counts = np.concatenate([counts, of_words], axis=1)
+            # sacreBLEU has these words by this method alone; its version is pinned.
+            from sacrebleu.metrics.chrf import CHRF
+
+            words, numbers = CHRF()._remove_punctuation, Numbered()  # noqa: SLF001
+            numbered = [[numbers[word] for word in words(text)] for text in texts]
+            counts = np.concatenate([counts, gram_counts(*one_line(numbered), self.words)], axis=1)
         # Where the gold has no n-gram of an order, sacreBLEU counts none of the answer's.
         counts[..., 0] *= counts[..., 1] > 0
         return counts.reshape(len(counts), -1)
@@ -140,61 +138,62 @@ class Chrf(Counted):
         return 100 * ratio((1 + BETA_SQUARED) * precision * recall, both)
 
 
-#: Pairs counted at once: what bounds the memory.
-PAIRS = 500
-WORD_BITS = 63
+class Numbered(dict[str, int]):
+    """A number for each word or token, in the order of first appearance."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
 
-def gram_counts(answers: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], orders: int) -> Floats:
-    """Counts of each pair for n-grams of 1 to ``orders`` symbols, of shape (pairs, orders, 3): those of the
-    answer, those of the gold, and those in both, each as often as in the one that has it more seldom.
-
-    A symbol is one item of a text: a character of a string, a word of a list. Numbers stand for the n-grams,
-    different ones for different n-grams (no hashing).
-    """
-    counts = np.zeros((len(gold), orders, 3))
-    numbers: dict[str, int] = {}
-    for start in range(0, len(gold), PAIRS):
-        part = slice(start, start + PAIRS)
-        numbers.clear()
-        texts = [
-            np.array([numbers.setdefault(symbol, len(numbers)) for symbol in text], dtype=np.int64)
-            for text in (*answers[part], *gold[part])
-        ]
-        _count(texts, len(numbers), counts[part])
-    return counts
+#: The rules of 13a in their order, as sacreBLEU has them: none of them sees over white space.
+RULES_13A = (
+    (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),
+    (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
+    (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
-def _count(texts: Sequence[npt.NDArray[np.int64]], symbols: int, counts: Any) -> None:
-    """Into ``counts`` for the first half of the texts beside the second half, of ``symbols`` symbols."""
-    pairs, orders = counts.shape[:2]
-    lengths = np.array([len(text) for text in texts])
-    for order in range(1, orders + 1):
-        counts[:, order - 1, :2] = np.maximum(lengths - order + 1, 0).reshape(2, pairs).T
-    if not symbols:
-        return
-    line = np.concatenate(texts)
-    ends = np.repeat(np.cumsum(lengths), lengths)
-    #: Its pair above all, its side below all, its n-gram between them.
-    pair = np.repeat(np.tile(np.arange(pairs), 2), lengths)
-    side = np.repeat(np.repeat([0, 1], pairs), lengths)
-    pair_bits, symbol_bits = pairs.bit_length(), symbols.bit_length()
-    at = np.arange(len(line))
-    grams, bits = np.zeros(len(line), dtype=np.int64), 0
-    for order in range(1, orders + 1):
-        is_long_enough = at + order <= ends[at]
-        at, grams = at[is_long_enough], grams[is_long_enough]
-        if not len(at):
-            return
-        if bits + symbol_bits + pair_bits + 1 > WORD_BITS:
-            grams = np.unique(grams, return_inverse=True)[1]
-            bits = int(grams.max()).bit_length()
-        grams = grams << symbol_bits | line[at + order - 1]
-        bits += symbol_bits
-        keys = np.sort(pair[at] << bits + 1 | grams << 1 | side[at])
-        of_gold = keys & 1
-        keys >>= 1
-        starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
-        gold = np.add.reduceat(of_gold, starts)
-        same = np.minimum(gold, np.diff(np.r_[starts, len(keys)]) - gold)
-        counts[:, order - 1, 2] = np.bincount(keys[starts] >> bits, weights=same, minlength=pairs)
+def words_of(text: str) -> list[str]:
+    """What 13a takes away over the whole text comes first, since that may join words."""
+    text = text.rstrip()
+    if "-\n" in text or "<skipped>" in text:
+        text = text.replace("<skipped>", "").replace("-\n", "")
+    return text.split()
+
+
+class Tokens13a(dict[str, tuple[int, ...]]):
+    """The tokens of each word between white space, as numbers; a word that is known is not split again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = Numbered()
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        line = word
+        if not word.isalnum():
+            for name, sign in ENTITIES if "&" in word else ():
+                line = line.replace(name, sign)
+            line = f" {line} "
+            for rule, parted in RULES_13A:
+                line = rule.sub(parted, line)
+        tokens = self[word] = tuple(self._numbers[token] for token in line.split())
+        return tokens
+
+
+def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
+    """All numbers one after the other, and how many each text of each pair has."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    return np.fromiter(chain.from_iterable(texts), np.int64, int(lengths.sum())), lengths.reshape(-1, 2)
+
+
+def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+    """The same of the characters that are not white space, numbered in the order of their code points."""
+    written = ["".join(text.split()) for text in texts]
+    lengths = np.fromiter(map(len, written), np.int64, len(written)).reshape(-1, 2)
+    points = np.frombuffer("".join(written).encode("utf-32-le", "surrogatepass"), np.uint32)
+    occurs = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
+    occurs[points] = True
+    return (np.cumsum(occurs, dtype=np.int64) - 1)[points], lengths

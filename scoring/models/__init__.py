@@ -7,6 +7,7 @@ from scoring.models.boards import (
     ClassLeader,
     Comparison,
     FrozenBoard,
+    MonthlyRanks,
     OutsideMeasure,
     OutsideScore,
     ResultConfirmation,
@@ -26,6 +27,7 @@ from scoring.models.evaluations import (
     Evaluation,
     Score,
     Signature,
+    Withheld,
     class_numbers,
     save_breakdowns,
 )
@@ -41,13 +43,15 @@ from scoring.models.human import (
     SheetInstance,
     SheetText,
 )
+from scoring.models.receipts import LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.models.reported import Paper, Reported, ReportedTable
 
 __all__ = [
     "CRITERIA", "HIGHEST", "LOWEST", "Annotator", "BackgroundJob", "BoardOrder", "Breakdown",
     "BreakdownClasses", "CitedTooOften", "ClassLeader", "ClassNumber", "Comparison", "EntailmentLabel",
-    "EntailmentModel", "Evaluation", "FrozenBoard", "HumanScore", "JudgedRun", "LabelImport",
-    "OutsideMeasure", "OutsideScore", "Paper", "PendingLabels", "PendingPair", "Rating", "Reported",
-    "ReportedTable", "Rescore", "ResultConfirmation", "Score", "Sheet", "SheetInstance", "SheetText",
-    "Signature", "Snapshot", "class_numbers", "save_breakdowns",
+    "EntailmentModel", "Evaluation", "FrozenBoard", "HumanScore", "JudgedRun", "LabelImport", "LogEntry",
+    "LogHead", "LogNode", "MonthlyRanks", "OutsideMeasure", "OutsideScore", "Paper", "PendingLabels",
+    "PendingPair", "Rating", "Receipt", "Reported", "ReportedTable", "Rescore", "ResultConfirmation",
+    "Score", "Sheet", "SheetInstance", "SheetText", "Signature", "SigningKey", "Snapshot", "Withheld",
+    "class_numbers", "save_breakdowns",
 ]  # fmt: skip

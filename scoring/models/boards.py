@@ -140,6 +140,25 @@ class FrozenBoard(models.Model):
         return f"{self.phase}, frozen at {self.frozen_from:%Y-%m-%d %H:%M}"
 
 
+class MonthlyRanks(models.Model):
+    """The order by the private part of a split, shown from its month on to everybody together."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="monthly_ranks")
+    rules = models.CharField(max_length=60)
+    month = models.DateField()
+    runs: models.JSONField[list[list[Any]]] = models.JSONField(
+        default=list, help_text="Of each ranked run its number, its team and its rank."
+    )
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["phase", "rules", "month"], name="ranks_once_a_month"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.phase}, {self.month:%Y-%m}"
+
+
 #: Boards of a phase that are kept within an hour because somebody asks how to cite them.
 MAX_CITED_AN_HOUR = 60
 

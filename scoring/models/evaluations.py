@@ -13,11 +13,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from citeboard.teams.models import Team
 from scoring.stats.signature import ENTAILMENT_LABELS, filled
 from tasks.models import Gold, Phase, Submission
+from tasks.models.seasons import PARTS
 
 Row = TypeVar("Row", bound="SharedRow")
 
@@ -53,6 +55,14 @@ class SharedRow(models.Model):
         return self.digest
 
 
+class Withheld(models.TextChoices):
+    """Why a number is not told."""
+
+    LADDER = "ladder", _("not better than the team's best by more than a standard error")
+    RANKING_ONLY = "ranking-only", _("while runs are taken only the ranking metric is told, by the Ladder")
+    FEW_ANSWERS = "few-answers", _("the run answers too few instances")
+
+
 class EvaluationQuerySet(models.QuerySet["Evaluation"]):
     def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
         """Those whose numbers were there then and are the same now; all without an instant."""
@@ -77,6 +87,33 @@ class Evaluation(models.Model):
         null=True, help_text="The ranking metric, turned so that higher is better; null ranks last."
     )
     submitted_at = models.DateTimeField()
+    release = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What of it is told, as its phase said when it was scored; empty where all is.",
+    )
+    withheld = models.CharField(
+        max_length=12,
+        choices=Withheld,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Why its classes, single instances and comparisons are not told.",
+    )
+    untold: models.JSONField[dict[str, dict[str, Any]]] = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        help_text="Of the other part of the split, or under the Ladder of the whole, what organisers see.",
+    )
+    probe = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Why it looks like a probe: which way, and its numbers.",
+    )
     statistics = models.CharField(
         max_length=200, help_text="The matrix per instance that every number follows from, in its storage."
     )
@@ -113,6 +150,8 @@ class Evaluation(models.Model):
                 fields=["phase", "rules", "team", "-rank_value", "submitted_at"], name="evaluation_best_run"
             ),
             models.Index(fields=["phase", "rules", "team", "-submitted_at"], name="evaluation_last_run"),
+            models.Index(fields=["phase"], condition=~models.Q(release=""), name="evaluation_released"),
+            models.Index(fields=["phase"], condition=~models.Q(probe=""), name="evaluation_probe"),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -122,6 +161,11 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.submission} under {self.rules}, gold v{self.gold.number}"
+
+    @property
+    def part(self) -> str:
+        """Of the split, such as `public-30-7`; empty where the numbers are of all of it."""
+        return next((word for word in self.release.split() if word.startswith(PARTS)), "")
 
     @property
     def own_parts(self) -> dict[str, int | str]:
@@ -157,6 +201,14 @@ class Score(models.Model):
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     n = models.PositiveIntegerField()
+    withheld = models.CharField(
+        max_length=12,
+        choices=Withheld,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Why it has no value and no interval, where these are not told.",
+    )
 
     objects = ScoreManager()
 
@@ -180,6 +232,11 @@ class Score(models.Model):
     @property
     def scale(self) -> float:
         return self.shared.scale
+
+    @property
+    def word(self) -> str:
+        """In a table in the place of the value."""
+        return "withheld" if self.withheld else "inf" if self.is_infinite else ""
 
     @property
     def signature(self) -> str:

@@ -65,6 +65,9 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
 
     verifying = added("verify", verify_archive, "compute the numbers of a season's archive again")
     verifying.add_argument("archive", type=Path, metavar="DIR", help="what `export_season --archive` wrote")
+    verifying.add_argument(
+        "--key", type=Path, metavar="FILE", help="the site's public key, by which receipts must be signed"
+    )
     verifying.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -136,7 +139,7 @@ def _read(args: argparse.Namespace, options_of: OptionsOf) -> tuple[list[Citatio
     read = [read_run(chosen, open_input(run), split.index, options) for run in args.run]
     if problems := fatal([problem for _, of_run in read for problem in of_run]):
         raise InputRefused(problems)
-    return metrics, [chosen.pair(split, answers, rules, options) for answers, _ in read]
+    return metrics, [chosen.pairs_of(split, answers, rules, options) for answers, _ in read]
 
 
 def show_power(args: argparse.Namespace, options_of: OptionsOf) -> int:
@@ -146,7 +149,8 @@ def show_power(args: argparse.Namespace, options_of: OptionsOf) -> int:
         raise OptionRefused("differences are between runs: give two or more, such as baselines, with --run")
     chosen = task_type(args.type)
     rules, options = chosen.checked_rules(args.rules), options_of(chosen, args.option)
-    result = power(read_runs(chosen, args.gold, args.run, rules=rules, options=options), unit=chosen.unit)
+    read = read_runs(chosen, args.gold, args.run, rules=rules, options=options)
+    result = power(read, unit=chosen.unit_of(options))
     if args.json:
         print(as_json(result))
         return 0
@@ -159,10 +163,16 @@ def show_power(args: argparse.Namespace, options_of: OptionsOf) -> int:
 
 
 def verify_archive(args: argparse.Namespace) -> int:
+    from scoring.offline.receipts import keys_in
     from scoring.offline.verify import verify
 
+    try:
+        keys = keys_in(args.key.read_text(encoding="utf-8")) if args.key else ()
+    except ValueError as fault:
+        expected = "64 hexadecimal digits on a line"
+        raise OptionRefused(f"{args.key} holds no public key; expected {expected}") from fault
     with bar("verifying", 1.0) as at:
-        verified = verify(args.archive, at)
+        verified = verify(args.archive, at, keys)
     if args.json:
         print(as_json(verified.as_dict()))
     else:

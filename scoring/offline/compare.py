@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics import metrics_of
-from scoring.metrics.base import Metric, unit_rows
-from scoring.offline.evaluate import Measurements, matrices, numbered_units
+from scoring.metrics.base import Metric, WeightedMetric, unit_rows
+from scoring.offline.evaluate import Measurements, matrices, numbered_clusters, numbered_units
+from scoring.offline.parts import Part, Rows, narrowed, rows_of_part
 from scoring.offline.scoring import read_split
 from scoring.stats.significance import (
     Paired,
@@ -21,7 +22,7 @@ from scoring.stats.significance import (
     smallest_p,
     typical_error,
 )
-from tasks.types import InputRefused, TaskType
+from tasks.types import InputRefused, Pairs, TaskType
 from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
@@ -37,13 +38,19 @@ def paired(metric: Metric, a: Measurements, b: Measurements) -> Paired:
     A unit that one of them lacks has a row of zeros there, which counts for nothing.
     """
     assert metric.is_exchangeable, metric.name
-    names = np.union1d(np.array(a.unit_names, dtype=str), np.array(b.unit_names, dtype=str))
-    both = [unit_rows(metric, run.matrices[metric.statistic], run.units) for run in (a, b)]
+    resampled = [run.resampled for run in (a, b)]
+    names = np.union1d(*(np.array(of_run, dtype=str) for of_run, _ in resampled))
+    both = [unit_rows(metric, run.matrices[metric.statistic], run.units, run.clusters) for run in (a, b)]
+    if isinstance(metric, WeightedMetric):
+        # Rows of the same instances in the same order, each with its unit's number among the names of both.
+        for rows, (of_run, _) in zip(both, resampled, strict=True):
+            rows[:, 0] = np.searchsorted(names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)])
+        return Paired(metric, both[0], both[1])
     # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
     width = max(rows.shape[1] for rows in both)
     spread = np.zeros((2, len(names), width))
-    for side, run, rows in zip(spread, (a, b), both, strict=True):
-        occurring = np.array(run.unit_names, dtype=str)[np.unique(run.units)]
+    for side, (of_run, numbers), rows in zip(spread, resampled, both, strict=True):
+        occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
         side[np.searchsorted(names, occurring), : rows.shape[1]] = rows
     return Paired(metric, spread[0], spread[1])
 
@@ -58,7 +65,13 @@ class RunsRead:
 
 
 def read_runs(
-    task_type: TaskType, gold: Sequence[Path], runs: Sequence[Path], *, rules: str, options: Mapping[str, str]
+    task_type: TaskType,
+    gold: Sequence[Path],
+    runs: Sequence[Path],
+    *,
+    rules: str,
+    options: Mapping[str, str],
+    part: Part | None = None,
 ) -> RunsRead:
     """Raises InputRefused with every fatal problem of any run."""
     split = read_split(task_type, gold, options)
@@ -72,9 +85,10 @@ def read_runs(
         raise InputRefused(problems)
     measurements = []
     for read, _ in answers:
-        pairs = task_type.pair(split, read, rules, options)
-        names, units = numbered_units(pairs)
-        measurements.append(Measurements(matrices=matrices(metrics, pairs), units=units, unit_names=names))
+        pairs, rows = task_type.pairs_of(split, read, rules, options), None
+        if part is not None:
+            rows, _ = rows_of_part(task_type, part, pairs, split, read, rules, options)
+        measurements.append(measured(metrics, pairs, rows))
     return RunsRead(
         metrics=metrics,
         measurements=measurements,
@@ -85,6 +99,23 @@ def read_runs(
             "gold": {"sha256": split.digest, "instances": split.instances},
             "runs": [{"sha256": input_digest(files)} for files in inputs],
         },
+    )
+
+
+def measured(metrics: Sequence[Metric], pairs: Pairs, rows: Rows | None = None) -> Measurements:
+    """Of these rows alone, where they are a part of the split."""
+    statistics = matrices(metrics, pairs)
+    if rows is not None:
+        statistics = {name: stats[rows] for name, stats in statistics.items()}
+        pairs = narrowed(pairs, rows)
+    names, units = numbered_units(pairs)
+    cluster_names, clusters = numbered_clusters(pairs)
+    return Measurements(
+        matrices=statistics,
+        units=units,
+        unit_names=names,
+        clusters=clusters,
+        cluster_names=cluster_names,
     )
 
 
@@ -112,6 +143,7 @@ def compare_runs(
             "error": _number(difference.error),
             "low": difference.low,
             "high": difference.high,
+            **({"no_interval": str(difference.no_interval)} if difference.no_interval else {}),
             "p": _number(difference.test.p),
             "test": difference.test.kind,
             "trials": difference.test.trials,
@@ -129,7 +161,7 @@ def _number(value: float) -> float | None:
 
 def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     """What `power --json` prints, of metrics whose rows can be exchanged; null where units are too few."""
-    units = len({name for run in read.measurements for name in run.unit_names})
+    units = len({name for run in read.measurements for name in run.resampled[0]})
     metrics = {}
     for metric in (metric for metric in read.metrics if metric.is_exchangeable):
         pairs = itertools.combinations(read.measurements, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,15 +15,17 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from scoring.metrics import Metric, metrics_of
-from scoring.metrics.base import Floats, unit_sums, value_of
+from scoring.metrics.base import Floats, WeightedMetric, unit_rows, unit_sums, value_of
 from scoring.metrics.entailment import labels_digest
+from scoring.offline.parts import narrowed
 from scoring.stats import jackknife
 from scoring.stats.breakdown import breakdown, number
-from scoring.stats.interval_methods import RESAMPLED, WILSON_JACKKNIFE
+from scoring.stats.interval_methods import RESAMPLED, VERSION, WILSON_JACKKNIFE
+from scoring.stats.jackknife import NoInterval
 from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_finite
-from scoring.stats.signature import ENTAILMENT_LABELS, column_key, signature
+from scoring.stats.signature import ENTAILMENT_LABELS, INTERVAL_VERSION, NO_INTERVAL, column_key, signature
 from tasks.types import Options, Pairs, TaskType
-from tasks.types.base import ShownInstance
+from tasks.types.base import UNIT, ShownInstance
 from tasks.types.columns import Classes, present
 
 
@@ -38,7 +41,7 @@ class Resampling:
     def provenance(self) -> dict[str, str | int | float]:
         """What the signature says."""
         if self.resamples and self.method not in RESAMPLED:
-            return {"interval": self.method}
+            return {"interval": self.method, INTERVAL_VERSION: VERSION}
         return {"resamples": self.resamples, "interval": self.method, "seed": self.seed}
 
 
@@ -79,9 +82,11 @@ class Scores:
     statistics: Mapping[str, Floats]
     units: NDArray[np.intp]
     unit_names: list[str] = field(default_factory=list)
+    clusters: NDArray[np.intp] | None = None
+    cluster_names: list[str] = field(default_factory=list)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913  (the last three are of a part)
     task_type: TaskType,
     pairs: Pairs,
     *,
@@ -89,43 +94,64 @@ def evaluate(
     options: Options,
     gold: str,
     resampling: Resampling,
+    part: str = "",
+    rows: NDArray[np.intp] | None = None,
+    known: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Scores:
     """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures.
 
+    With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
+    where they have been computed.
+
     ``progress`` is told the share of the matrices that are computed.
     """
     metrics = metrics_of(task_type, rules, options)
-    statistics = matrices(metrics, pairs, progress)
+    statistics = known or matrices(metrics, pairs, progress)
+    labels = _labels_used(metrics, pairs)
+    if rows is not None:
+        statistics = {name: stats[rows] for name, stats in statistics.items()}
+        pairs = narrowed(pairs, rows)
     unit_names, units = numbered_units(pairs)
+    cluster_names, clusters = numbered_clusters(pairs)
     has_gold = present(pairs.gold)
-    intervals: list[Bounds | None] = [None] * len(metrics)
-    if resampling.resamples:
+    intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
+    # Under some official rules a run without the topics of a part has no row in it.
+    is_empty = rows is not None and not len(rows)
+    if resampling.resamples and not is_empty:
         # Metrics of one statistic share its rows.
-        sums = {name: unit_sums(stats, units) for name, stats in statistics.items()}
+        by = units if clusters is None else clusters
+        sums = {name: unit_sums(stats, by) for name, stats in statistics.items()}
         measured: list[Measured] = [
-            (metric, metric.unit_stats(sums[metric.statistic]) if metric.per_unit else sums[metric.statistic])
+            (
+                metric,
+                unit_rows(metric, statistics[metric.statistic], units, clusters)
+                if metric.per_unit or isinstance(metric, WeightedMetric)
+                else sums[metric.statistic],
+            )
             for metric in metrics
         ]
         if resampling.method == WILSON_JACKKNIFE:
-            intervals = jackknife.intervals(measured)
+            intervals = jackknife.intervals_or_reasons(measured)
         else:
-            resampler = Resampler(len(unit_names), resamples=resampling.resamples, seed=resampling.seed)
+            count = len(cluster_names or unit_names)
+            resampler = Resampler(count, resamples=resampling.resamples, seed=resampling.seed)
             intervals = resampler.intervals(measured, method=resampling.method)
     provenance: dict[str, str | int | float] = {
-        "units": len(unit_names),
+        **({UNIT.name: options[UNIT.name]} if cluster_names else {}),
+        "units": len(cluster_names or unit_names),
         "missing": int((~present(pairs.answers)).sum()),
         **resampling.provenance,
     }
-    labels = _labels_used(metrics, pairs)
     values = {}
     for metric, bounds in zip(metrics, intervals, strict=True):
         stats = statistics[metric.statistic]
-        n = metric.instances(stats, has_gold)
-        column = column_key(metric, gold=gold)
-        low, high = bounds or (None, None)
+        n = 0 if is_empty else metric.instances(stats, has_gold)
+        column = column_key(metric, gold=gold, part=part)
+        low, high = bounds if isinstance(bounds, tuple) else (None, None)
+        reason = {NO_INTERVAL: str(bounds)} if isinstance(bounds, NoInterval) else {}
         values[metric.name] = Value(
-            value=value_of(metric, stats, units),
+            value=math.nan if is_empty else value_of(metric, stats, units),
             low=low,
             high=high,
             n=n,
@@ -133,11 +159,11 @@ def evaluate(
             higher_is_better=metric.higher_is_better,
             column=column,
             signature=signature(
-                column, {"n": n, **provenance, **labels.get(metric.statistic, {})}, metric.packages
+                column, {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})}, metric.packages
             ),
         )
     notes = {name: int(count) for name, count in pairs.notes.items()}
-    for metric in metrics:
+    for metric in () if is_empty else metrics:
         notes |= metric.notes(statistics[metric.statistic])
     return Scores(
         metrics=values,
@@ -149,6 +175,8 @@ def evaluate(
         statistics=statistics,
         units=units,
         unit_names=unit_names,
+        clusters=clusters,
+        cluster_names=cluster_names,
     )
 
 
@@ -172,6 +200,14 @@ def numbered_units(pairs: Pairs) -> tuple[list[str], NDArray[np.intp]]:
     return names.tolist(), numbers
 
 
+def numbered_clusters(pairs: Pairs) -> tuple[list[str], NDArray[np.intp] | None]:
+    """The same of clusters; nothing where units are resampled one by one."""
+    if pairs.clusters is None:
+        return [], None
+    names, numbers = np.unique(np.array(pairs.clusters, dtype=str), return_inverse=True)
+    return names.tolist(), numbers
+
+
 def matrices(
     metrics: Sequence[Metric], pairs: Pairs, progress: Callable[[float], None] = lambda share: None
 ) -> dict[str, Floats]:
@@ -189,11 +225,21 @@ def matrices(
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """What one run has: a matrix for each statistic, the number of each row's unit, and the units' names."""
+    """What one run has: a matrix for each statistic, the number of each row's unit, and the units' names.
+
+    The same of clusters, where they are resampled instead.
+    """
 
     matrices: Mapping[str, Floats]
     units: NDArray[np.intp]
     unit_names: Sequence[str]
+    clusters: NDArray[np.intp] | None = None
+    cluster_names: Sequence[str] = ()
+
+    @property
+    def resampled(self) -> tuple[Sequence[str], NDArray[np.intp]]:
+        """The names of what is resampled, and each row's number among them."""
+        return (self.unit_names, self.units) if self.clusters is None else (self.cluster_names, self.clusters)
 
     def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> Measurements:
         """These rows of one matrix, such as those of a class, and the units that they belong to."""
@@ -202,14 +248,19 @@ class Measurements:
             matrices={statistic: self.matrices[statistic][rows]},
             units=units,
             unit_names=[self.unit_names[unit] for unit in occurring],
+            clusters=None if self.clusters is None else self.clusters[rows],
+            cluster_names=self.cluster_names,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics(Measurements):
-    """A run's matrices by statistic, each instance's unit, and its classes by dimension."""
+    """A run's matrices by statistic, each instance's unit, its classes by dimension, and whether it is
+    answered, where that was kept.
+    """
 
     features: dict[str, Sequence[tuple[str, ...]]]
+    answered: NDArray[np.bool_]
 
 
 def save_statistics(
@@ -224,13 +275,17 @@ def save_statistics(
         "unit_names": scores.unit_names,
         "features": {name: list(column) for name, column in pairs.features.items() if name not in columns},
         "labels": {name: column.labels for name, column in columns.items()},
+        "cluster_names": scores.cluster_names,
     }
     arrays: dict[str, NDArray[Any]] = {
         f"statistic:{name}": matrix for name, matrix in scores.statistics.items()
     }
     arrays |= {f"classes:{name}": column.codes for name, column in columns.items()}
     arrays |= packed(details or {}, scores.unit_names)
+    if scores.clusters is not None:
+        arrays["clusters"] = scores.clusters
     arrays |= packed_instances(instances)
+    arrays["answered"] = present(pairs.answers) if pairs.answered is None else np.array(pairs.answered, bool)
     if pairs.names is not None:
         arrays["names"] = _as_bytes(list(pairs.names))
     with path.open("wb") as file:
@@ -245,7 +300,12 @@ def load_statistics(source: Path | IO[bytes], only: Collection[str] | None = Non
         return Statistics(
             matrices={name: kept[f"statistic:{name}"] for name in names if only is None or name in only},
             units=kept["units"],
+            answered=kept["answered"]
+            if "answered" in kept.files
+            else np.ones(len(kept["units"]), dtype=bool),
             unit_names=texts["unit_names"],
+            clusters=kept["clusters"] if "clusters" in kept.files else None,
+            cluster_names=texts.get("cluster_names", ()),
             features={
                 **{name: [tuple(row) for row in labels] for name, labels in texts["features"].items()},
                 **{

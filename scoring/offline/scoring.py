@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scoring.stats.interval_methods import METHODS
 from tasks.types import InputRefused, Pairs, Problem, Split, TaskType
@@ -17,6 +18,7 @@ from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
     from scoring.offline.evaluate import Scores
+    from scoring.offline.parts import Part, Rows
 
 Progress = Callable[[str, float], None]
 
@@ -37,6 +39,8 @@ class Scoring:
     run_name: str | None = None
     #: Where pending pairs are written; a run that has any is then not scored.
     pending: Path | None = None
+    #: The public or private part of the split that is scored alone.
+    part: Part | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +60,7 @@ def no_progress(step: str, done: float) -> None:
 
 
 def read_split(task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]) -> Split:
-    return task_type.read_gold(open_inputs(gold), options)
+    return task_type.gold_of(open_inputs(gold), options)
 
 
 def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any]:
@@ -80,9 +84,32 @@ def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any
     return {**result, "warnings": [problem.as_dict() for problem in problems]}
 
 
-def read_pairs(
-    scoring: Scoring, progress: Progress = no_progress
-) -> tuple[Split, list[InputFile], Pairs, list[Problem]]:
+class ReadRun(NamedTuple):
+    """Gold and a run as they were read, which is the same under all rule sets."""
+
+    split: Split
+    files: list[InputFile]
+    answers: Any
+    problems: list[Problem]
+
+    def pairs(self, scoring: Scoring) -> Pairs:
+        return scoring.task_type.pairs_of(self.split, self.answers, scoring.rules, scoring.options)
+
+    def parts(self, scoring: Scoring, pairs: Pairs) -> Sequence[Rows]:
+        """The rows of the part that is asked for, and of the other one; none of the whole split."""
+        if scoring.part is None:
+            return ()
+        from scoring.offline.parts import rows_of_part
+
+        asked = self.split, self.answers, scoring.rules, scoring.options
+        return rows_of_part(scoring.task_type, scoring.part, pairs, *asked)
+
+    def rows(self, scoring: Scoring) -> tuple[Pairs, Rows | None]:
+        pairs = self.pairs(scoring)
+        return pairs, next(iter(self.parts(scoring, pairs)), None)
+
+
+def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
     """Raises InputRefused with every problem where one is fatal."""
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options)
@@ -92,8 +119,7 @@ def read_pairs(
     answers, problems = read_run(scoring.task_type, files, split.index, scoring.options, name=name)
     if fatal(problems):
         raise InputRefused(problems)
-    progress("scoring", 0.4)
-    return split, files, scoring.task_type.pair(split, answers, scoring.rules, scoring.options), problems
+    return ReadRun(split, files, answers, problems)
 
 
 def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
@@ -101,42 +127,76 @@ def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
 
     Raises InputRefused with every problem where one is fatal, Unavailable where something is missing.
     """
-    from scoring.offline.evaluate import Resampling, evaluate
+    return score_read(scoring, read_scored(scoring, progress), progress)
 
-    split, files, pairs, problems = read_pairs(scoring, progress)
+
+def score_read(
+    scoring: Scoring, read: ReadRun, progress: Progress = no_progress, share: tuple[float, float] = (0.4, 1.0)
+) -> dict[str, Any]:
+    """The same of a run that was read; ``share`` of all that is done is the scoring, from where to where."""
+    from scoring.metrics import metrics_of
+    from scoring.offline.evaluate import Resampling, evaluate, matrices
+    from scoring.offline.parts import narrowed
+
+    split, begin, end = read.split, *share
+    progress("scoring", begin)
+    pairs = read.pairs(scoring)
+    parts = read.parts(scoring, pairs)
+    metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
     if scoring.pending:
-        from scoring.metrics import metrics_of
         from scoring.offline.entailment_exchange import stop_where_pending
 
-        metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
         stop_where_pending(metrics, pairs, scoring.pending)
-    scores = evaluate(
+    evaluated = partial(
+        evaluate,
         scoring.task_type,
         pairs,
+        known=matrices(
+            metrics, pairs, lambda done: progress("scoring", begin + (end - begin) * done * 5 / 6)
+        ),
         rules=scoring.rules,
         options=scoring.options,
         gold=split.digest,
         resampling=Resampling(resamples=scoring.resamples, seed=scoring.seed, method=scoring.method),
-        progress=lambda share: progress("scoring", 0.4 + 0.5 * share),
     )
+    scores = evaluated(part=str(scoring.part or ""), rows=parts[0] if parts else None)
     if scoring.statistics:
-        progress("keeping the statistics", 0.9)
+        progress("keeping the statistics", begin + (end - begin) * 5 / 6)
         show = scoring.task_type.show_instances or as_written
         shown = show(open_inputs(scoring.gold), split, pairs, scoring.options)
-        keep_statistics(scoring, scoring.statistics, scores, pairs, shown)
-    progress("done", 1.0)
-    warnings = [problem.as_dict() for problem in problems]
-    return printed(scoring, split, scores) | {"run": {"sha256": input_digest(files)}, "warnings": warnings}
+        kept = narrowed(pairs, parts[0]) if parts else pairs
+        if parts:
+            names = set(kept.names or ())
+            shown = (instance for instance in shown if instance.name in names)
+        keep_statistics(scoring, scoring.statistics, scores, pairs, shown, kept)
+    progress("done", end)
+    warnings = [problem.as_dict() for problem in read.problems]
+    run = {"run": {"sha256": input_digest(read.files)}, "warnings": warnings}
+    result = printed(scoring, split, scores) | run
+    if scoring.part is None:
+        return result
+    rest = evaluated(part=str(scoring.part.other), rows=parts[1])
+    others = {name: value.as_dict() for name, value in rest.metrics.items()}
+    return result | {
+        "part": str(scoring.part),
+        "other_part": {"part": str(scoring.part.other), "metrics": others},
+    }
 
 
 def keep_statistics(
-    scoring: Scoring, path: Path, scores: Scores, pairs: Pairs, instances: Iterable[ShownInstance] = ()
+    scoring: Scoring,
+    path: Path,
+    scores: Scores,
+    pairs: Pairs,
+    instances: Iterable[ShownInstance] = (),
+    kept: Pairs | None = None,
 ) -> None:
+    """``kept`` are the pairs whose rows the scores are of, where they are not all."""
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import details_of, save_statistics
 
     metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
-    save_statistics(path, scores, pairs, details_of(metrics, pairs.answers), instances)
+    save_statistics(path, scores, kept or pairs, details_of(metrics, pairs.answers), instances)
 
 
 def printed(scoring: Scoring, split: Split, scores: Scores) -> dict[str, Any]:
@@ -164,7 +224,7 @@ def described(task_type: TaskType) -> dict[str, Any]:
         "dimensions": list(task_type.dimensions),
         "options": [
             {"name": o.name, "default": o.default, "summary": o.summary, "choices": list(o.choices)}
-            for o in task_type.options
+            for o in task_type.all_options
         ],
     }
 

@@ -96,7 +96,14 @@ def shown(value: float | None, *, infinite: bool) -> str:
 
 
 def between(value: Mapping[str, Any]) -> str:
-    return "" if value["low"] is None else f"[{value['low']:.6f}, {value['high']:.6f}]"
+    """The interval, or why there is none."""
+    if value["low"] is not None:
+        return f"[{value['low']:.6f}, {value['high']:.6f}]"
+    # It needs numpy, and checking a run does not.
+    from scoring.stats.signature import NO_INTERVAL, provenance_of
+
+    reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(NO_INTERVAL)
+    return f"no interval: {reason}" if reason else ""
 
 
 def problem_line(problem: Problem, stream: TextIO) -> str:

@@ -9,30 +9,43 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import package_version, value_of
-from scoring.offline.evaluate import matrices, numbered_units
-from scoring.offline.scoring import Scoring, read_pairs, score
-from scoring.stats.interval_methods import METHODS
-from scoring.stats.signature import provenance_of
-from tasks.types import InputRefused, OptionRefused, Problem, UnknownTaskType, task_type
-from tasks.types.base import ENGINE, PACKAGE
+from scoring.offline.compare import measured
+from scoring.offline.evaluate import Measurements
+from scoring.offline.parts import read_part
+from scoring.offline.ranks import FOUND, ranks_again, tests_again
+from scoring.offline.receipts import check_receipt, committed_scores
+from scoring.offline.scoring import Scoring, read_scored, score
+from scoring.stats.interval_methods import METHODS, VERSION, WILSON_JACKKNIFE
+from scoring.stats.signature import INTERVAL_VERSION, LADDER, PART, provenance_of
+from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
+from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type
+from tasks.types.base import DECLARED, ENGINE, PACKAGE, REFERENCED
+from tasks.types.declared.folder import read_declaration
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS
 from tasks.types.unavailable import Unavailable
 
 VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 #: Packages whose arithmetic differs in the last digits from machine to machine.
 MODELS = {"torch", "transformers"}
+OLD_INTERVALS = "intervals of another version, which is not computed here"
 NO_GOLD = "the gold is not in the archive"
+NOT_TOLD = "withheld, or rounded by the Ladder"
 NO_RUN = "the run is not in the archive"
 NO_SCORER = "no metric of the scorer has them (human evaluation)"
 OTHER_GOLD = "the board stands on another version of the gold than the scores"
-RANKS = "ranks and groups rest on paired tests, which are not repeated"
+NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
+NOT_REPEATED = "not all paired tests behind them can be repeated"
+MODEL_TESTS = "they rest on a model, whose last digits differ from machine to machine"
+ENDS = ("low", "high")
 RANKED = ("rank", "rank_low", "rank_high", "group")
 
 Evaluation = Mapping[str, Any]
@@ -50,6 +63,9 @@ class Verified:
     #: By package how many values it gives too; and how many it would, were it installed.
     witnessed: Counter[str] = field(default_factory=Counter)
     unwitnessed: Counter[str] = field(default_factory=Counter)
+    receipts: int = 0
+    without_receipt: int = 0
+    keys: set[str] = field(default_factory=set)
 
     @property
     def checked(self) -> int:
@@ -85,27 +101,44 @@ class Verified:
                 f"the package {name} is not installed and witnesses nothing: {count} numbers"
                 for name, count in self.unwitnessed.items()
             ),
-            f"{self.equal} of {self.checked} numbers equal",
+            *self._of_receipts(),
+            f"{self.equal} of {self.checked} numbers equal, {self.unchecked.total()} not checked",
         ]
+
+    def _of_receipts(self) -> Iterator[str]:
+        for key in sorted(self.keys):
+            yield f"receipts are signed by {key}"
+        if self.receipts:
+            yield f"the site has signed these numbers: {self.receipts} receipts hold"
+        if self.without_receipt:
+            yield f"no receipt: {self.without_receipt} scorings"
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "numbers": self.checked,
             "equal": self.equal,
             "differing": self.differing,
-            "unchecked": dict(self.unchecked),
+            "unchecked": dict(+self.unchecked),
             "witnessed": dict(self.witnessed),
             "unwitnessed": dict(self.unwitnessed),
+            "receipts": self.receipts,
+            "without_receipt": self.without_receipt,
+            "keys": sorted(self.keys),
         }
 
 
-def verify(archive: Path, progress: Callable[[float], None] = lambda done: None) -> Verified:
-    """Raises InputRefused where the folder is no archive, or names files outside it."""
+def verify(
+    archive: Path, progress: Callable[[float], None] = lambda done: None, keys: Collection[str] = ()
+) -> Verified:
+    """Receipts by these keys, or else by those that the archive names. Raises InputRefused where the folder
+    is no archive, or names files outside it.
+    """
     season = read_season(archive)
     verified = Verified()
     for line in changed_files(archive):
         verified.differs(line)
     printed: dict[tuple[int, str], Evaluation] = {}
+    scorings: dict[tuple[int, str], Scoring] = {}
     try:
         gold = {
             (task["slug"], row["sha256"]): row["file"] for task in season["tasks"] for row in task["gold"]
@@ -120,11 +153,15 @@ def verify(archive: Path, progress: Callable[[float], None] = lambda done: None)
             for evaluation in evaluations:
                 printed[run["id"], evaluation["rules"]] = evaluation
                 gold_file = gold.get((run["task"], evaluation["gold"]["sha256"]))
-                _check_evaluation(archive, run, evaluation, gold_file, verified)
+                if scoring := _check_evaluation(archive, run, evaluation, gold_file, verified):
+                    scorings[run["id"], evaluation["rules"]] = scoring
+            _check_receipts(archive, season, run, evaluations, keys, verified)
         boards = [path for task in season["tasks"] for phase in task["phases"] for path in phase["boards"]]
         for path in boards:
             try:
-                _check_board(path, read_json(archive, path), printed, verified)
+                board = read_json(archive, path)
+                _check_board(path, board, printed, verified)
+                _check_ranks(archive, path, board, printed, scorings, verified)
             except FileMissing as missing:
                 verified.differs(str(missing))
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
@@ -134,14 +171,15 @@ def verify(archive: Path, progress: Callable[[float], None] = lambda done: None)
 
 def _check_evaluation(
     archive: Path, run: Mapping[str, Any], evaluation: Evaluation, gold: str | None, verified: Verified
-) -> None:
+) -> Scoring | None:
+    """What was done, where it could be done again."""
     printed = dict(numbers(evaluation))
     count = sum(len(parts) for parts, _ in printed.values())
     if not run["file"] or not gold:
         verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
-        return
+        return None
     try:
-        kind = task_type(evaluation["task_type"])
+        kind = _type_of(archive, evaluation["task_type"])
         options = _options(archive, evaluation)
         # As the signatures of its numbers say.
         drawn: dict[str, str] = {}
@@ -156,32 +194,54 @@ def _check_evaluation(
             resamples=int(drawn.get("resamples", 1000)),
             seed=int(drawn.get("seed", 0)),
             method=drawn.get("interval", METHODS[0]),
+            part=read_part(drawn[PART]) if PART in drawn else None,
         )
         again = score(scoring)
     except (Unavailable, OptionRefused, UnknownTaskType) as missing:
         verified.unchecked[str(missing)] += count
-        return
+        return None
     except FileMissing as missing:
         verified.differs(str(missing))
-        return
+        return None
     except OutsideArchive:
         raise
     except InputRefused as fault:
         verified.differs(f"run {run['id']}: {fault}")
-        return
+        return None
     head = f"run {run['id']} {evaluation['rules']}"
+    if evaluation["run"]["sha256"] != again["run"]["sha256"]:
+        verified.differs(f"{head}: not the file that was scored")
     for name, metric in evaluation["metrics"].items():
         column = again["metrics"].get(name, {}).get("column")
         if metric["column"] != column:
             verified.differs(f"{head} {name}: a number of {metric['column']}; computed again of {column}")
     expected = dict(numbers(again))
+    for place in _not_told(evaluation):
+        verified.unchecked[NOT_TOLD] += len(printed.pop(place)[0])
+        expected.pop(place, None)
     for place in dict.fromkeys([*printed, *expected]):
         parts, is_model = printed.get(place, ({}, False))
+        others = expected.get(place, ({}, False))[0]
+        metric = evaluation["metrics"].get(place.removeprefix("metrics "))
+        if metric and not has_intervals_of_today(metric):
+            verified.unchecked[OLD_INTERVALS] += len(ENDS)
+            parts, others = (
+                {name: own for name, own in side.items() if name not in ENDS} for side in (parts, others)
+            )
         # Classes of few instances are not shown to everybody.
         if parts or not place.startswith("breakdowns"):
-            others = expected.get(place, ({}, False))[0]
             verified.compare(f"{head} {place}", parts, others, is_model=is_model)
     _hear_packages(head, scoring, printed, verified)
+    return scoring
+
+
+def _not_told(evaluation: Evaluation) -> list[str]:
+    """The places of numbers that are withheld or rounded."""
+    return [
+        f"metrics {name}"
+        for name, metric in evaluation["metrics"].items()
+        if metric.get("withheld") or LADDER in provenance_of(metric["signature"])
+    ]
 
 
 def _hear_packages(
@@ -203,8 +263,8 @@ def _hear_packages(
         except Unavailable:
             verified.unwitnessed[package] += len(witnessed)
             continue
-        pairs = read_pairs(scoring)[2]
-        statistics, units = matrices(witnessed, pairs), numbered_units(pairs)[1]
+        again = measured(witnessed, *read_scored(scoring).rows(scoring))
+        statistics, units = again.matrices, again.units
         for metric in witnessed:
             parts, is_model = printed[f"metrics {metric.name}"]
             value = value_of(metric, statistics[metric.statistic], units)
@@ -213,6 +273,21 @@ def _hear_packages(
             else:
                 has = f"the archive has {parts['value']}, the package {name} gives {value}"
                 verified.differs(f"{head} metrics {metric.name} value: {has}")
+
+
+def _type_of(archive: Path, slug: str) -> TaskType:
+    """A built-in type, or the declared one whose files the archive has. Raises UnknownTaskType."""
+    folders = [task.get("folder") for task in read_season(archive)["tasks"] if task["type"] == slug]
+    if not slug.startswith(DECLARED) or not folders or not folders[0]:
+        return task_type(slug)
+    files = {}
+    for name in REFERENCED:
+        with suppress(FileMissing):
+            files[name] = existing(archive, f"{folders[0]}/{name}").read_text(encoding="utf-8")
+    found = read_declaration(files)
+    if found.slug != slug:
+        raise UnknownTaskType(f"{folders[0]} declares {found.slug}, which is not {slug}")
+    return found
 
 
 def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
@@ -236,7 +311,6 @@ def _check_board(
 ) -> None:
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
     for row in board["rows"]:
-        verified.unchecked[RANKS] += sum(row[name] is not None for name in RANKED)
         verified.unchecked["teams report them"] += len(row["team_reported"])
         evaluation = printed.get((row["submission"], board["rules"]))
         for name, cell in row["scores"].items():
@@ -250,6 +324,121 @@ def _check_board(
                 verified.compare(place, _parts(cell, "low", "high"), _parts(metric, "low", "high"))
 
 
+def _check_receipts(
+    archive: Path,
+    season: Mapping[str, Any],
+    run: Mapping[str, Any],
+    evaluations: Sequence[Evaluation],
+    pinned: Collection[str],
+    verified: Verified,
+) -> None:
+    """Each by itself, and the newest of each rule set against the numbers in the archive."""
+    if "receipts" not in run:
+        verified.without_receipt += len(evaluations)
+        return
+    keys = set(pinned) or {key["public"] for key in read_json(archive, LOG)["keys"]}
+    newest: dict[str, Mapping[str, Any]] = {}
+    for receipt in read_json(archive, run["receipts"]):
+        checked = check_receipt(receipt, keys)
+        for fault in checked.faults:
+            verified.differs(f"run {run['id']}, a receipt: {fault}")
+        if not checked.faults:
+            verified.receipts += 1
+            verified.keys.add(checked.key)
+            newest[checked.opened["task"]["rules"]] = checked.opened
+    for evaluation in evaluations:
+        opened = newest.get(evaluation["rules"])
+        if opened is None:
+            verified.without_receipt += 1
+            continue
+        where = (season["season"]["slug"], run["task"], run["phase"])
+        agrees = {
+            "task": tuple(opened["task"][name] for name in ("season", "task", "phase")) == where,
+            "run": opened.get("run", {}).get("sha256", evaluation["run"]["sha256"])
+            == evaluation["run"]["sha256"],
+            "gold": opened["gold"]["sha256"] == evaluation["gold"]["sha256"],
+            "scores": opened["scores"] == committed_scores(evaluation["metrics"]),
+        }
+        for name in (name for name, is_same_one in agrees.items() if not is_same_one):
+            verified.differs(f"run {run['id']} {evaluation['rules']}: its receipt is of another {name}")
+
+
+def _check_ranks(
+    archive: Path,
+    path: str,
+    board: Mapping[str, Any],
+    printed: Mapping[tuple[int, str], Evaluation],
+    scorings: Mapping[tuple[int, str], Scoring],
+    verified: Verified,
+) -> None:
+    rows = {row["submission"]: row for row in board["rows"] if row["rank"] is not None}
+    if not rows:
+        return
+    try:
+        found = read_json(archive, tests_of(path))
+    except FileMissing:
+        verified.unchecked[NO_TESTS] += sum(row[name] is not None for row in rows.values() for name in RANKED)
+        return
+    tests, rules = found["tests"], board["rules"]
+    named = {frozenset((test["first"], test["second"])) for test in tests}
+    pairs = math.comb(len(rows), 2)
+    if len(named) < len(tests) or not all(pair <= rows.keys() and len(pair) == 2 for pair in named):
+        verified.differs(f"{path}: its paired tests are not each of two rows")
+        return
+    if board["compared"] and len(tests) < pairs:
+        lacking = pairs - len(tests)
+        verified.differs(f"{path}: it is said to be compared, and {lacking} paired tests are missing")
+    most = max(trials_for(1, 2 * len(rows)), 1 << MAX_EXACT_UNITS)
+    for test in tests:
+        fewest = trials_for(test["units"]) if test["test"] == APPROXIMATE else 1
+        if test["seed"] != SEED or not fewest <= test["trials"] <= most:
+            verified.differs(f"{path}: a paired test is not made as those of boards are")
+            return
+    of_gold = {
+        run
+        for run in rows
+        if (run, rules) in scorings and printed[run, rules]["gold"]["sha256"] == board["gold"]["sha256"]
+    }
+    is_model = any(
+        MODELS & provenance_of(printed[run, rules]["metrics"][found["metric"]]["signature"]).keys()
+        for run in of_gold
+    )
+    repeatable = [test for test in tests if not is_model and {test["first"], test["second"]} <= of_gold]
+    why = MODEL_TESTS if is_model else NOT_REPEATED
+    verified.unchecked[why] += len(FOUND) * (len(tests) - len(repeatable))
+    if repeatable:
+        first = scorings[repeatable[0]["first"], rules]
+        metric = metrics_of(first.task_type, first.rules, first.options)[0]
+        if metric.name != found["metric"]:
+            verified.differs(f"{path}: ranked by {metric.name}, and tested by {found['metric']}")
+            return
+
+        @cache
+        def measured_run(run: int) -> Measurements:
+            scoring = scorings[run, rules]
+            return measured([metric], *read_scored(scoring).rows(scoring))
+
+        for test, again in zip(repeatable, tests_again(metric, repeatable, measured_run), strict=True):
+            place = f"{path} runs {test['first']} and {test['second']}"
+            verified.compare(place, {name: test[name] for name in FOUND}, again)
+    [column] = [column for column in board["columns"] if column["name"] == found["metric"]]
+    sign = -1 if column["higher_is_better"] is False else 1
+    cells = {run: row["scores"].get(column["name"], {}).get("value") for run, row in rows.items()}
+    values = {
+        run: None if value is None else float(f"{sign * value:.{VALUE_DIGITS}g}")
+        for run, value in cells.items()
+    }
+    for run, standing in ranks_again(values, tests).items():
+        expected = dict(
+            zip(RANKED, (standing.rank, standing.low, standing.high, standing.group), strict=True)
+        )
+        # The rank follows from the value; the others from tests, which are checked or are not.
+        names = RANKED if len(repeatable) == len(tests) else RANKED[:1]
+        verified.unchecked[why] += len(RANKED) - len(names)
+        chosen = {name: expected[name] for name in names}
+        verified.compare(f"{path} {rows[run]['system']}", {name: rows[run][name] for name in names}, chosen)
+
+
 def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]]:
     """By place what is to be equal, and whether it rests on a model."""
     models = {}
@@ -260,6 +449,11 @@ def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]
         for label, cells in classes.items():
             for name, cell in cells.items():
                 yield f"breakdowns {dimension} {label} {name}", (_parts(cell, "n"), models.get(name, False))
+
+
+def has_intervals_of_today(metric: Mapping[str, Any]) -> bool:
+    provenance = provenance_of(metric["signature"])
+    return provenance.get("interval") != WILSON_JACKKNIFE or provenance.get(INTERVAL_VERSION) == str(VERSION)
 
 
 def _parts(cell: Mapping[str, Any], *more: str) -> Numbers:
@@ -279,7 +473,13 @@ def is_same(part: str, one: object, other: object, *, is_model: bool = False) ->
 
 
 SEASON, CHECKSUMS = "season.json", "SHA256SUMS"
+LOG = "log.json"
 FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
+
+
+def tests_of(board: str) -> str:
+    """Where the paired tests of a board are."""
+    return board.replace("boards/", "tests/", 1)
 
 
 class FileMissing(Exception):

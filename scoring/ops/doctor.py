@@ -26,7 +26,7 @@ from django_q.brokers import get_broker
 from django_q.status import Stat
 
 from citeboard.core import storage
-from citeboard.core.confinement import read_upload
+from citeboard.core.confinement import PROBE, means, read_upload, why_nothing_is_read
 from citeboard.core.database import LARGEST_SKEW, database_now, from_now, schema_state, skew
 from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.processes import host_of
@@ -34,7 +34,8 @@ from citeboard.core.words import counted, in_decimals
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
 from scoring.metrics.entailment import stored_model
-from scoring.models import EntailmentModel
+from scoring.models import EntailmentModel, LogEntry
+from scoring.receipts.keys import current_key, why_lost
 from scoring.worker.pending_labels import pairs_left, waiting_jobs
 from tasks.jobs.groups import why_unserved
 from tasks.jobs.queue_choice import queue_of
@@ -47,7 +48,6 @@ MAIL_PATIENCE = 5  # seconds
 MAX_WAITING = dt.timedelta(hours=1)
 ASKED = 4  # times for signs of life: enough for a dozen dead groups before a living one
 #: Tries what a process that reads uploads should not be able to do.
-PROBE = "citeboard.core.confined.probe:attempt"
 OF_MODELS = ("torch", "transformers", "spacy", "bert_score")
 
 
@@ -193,7 +193,13 @@ def _confinement() -> Said:
     if not still_open:
         return State.GOOD, f"closed to processes that read uploads: {', '.join(closed)}", ""
     words = f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
-    if settings.CONFINEMENT == "limits":
+    if reason := why_nothing_is_read():
+        advice = (
+            "Run the site where the kernel has Landlock, or lets users make namespaces, and seccomp filters; "
+            "or set CITEBOARD_CONFINEMENT=best-effort, which reads uploads with what there is."
+        )
+        return State.BAD, f"{words}; {reason}", advice
+    if not means():
         advice = "CITEBOARD_CONFINEMENT=limits leaves out what the kernel can do."
     else:
         advice = "A kernel with Landlock and seccomp filters (Linux 5.13 or later) closes them."
@@ -332,11 +338,29 @@ def _ago(then: dt.datetime) -> str:
     return _("%(seconds)s s ago") % {"seconds": f"{(database_now() - then).total_seconds():.0f}"}
 
 
+def _receipts() -> Said:
+    waiting = LogEntry.objects.filter(index=None).count()
+    if lost := why_lost():
+        words = _("%(receipts)s cannot be signed, since %(reason)s") % {
+            "receipts": counted(waiting, "receipt"),
+            "reason": lost,
+        }
+        advice = _(
+            "Give the site the secret key back that it had, or the key in CITEBOARD_RECEIPT_KEY; if it is "
+            "gone, `manage.py receipt_key --replace` makes another one."
+        )
+        return State.BAD, words, advice
+    key = current_key()
+    if key is None:
+        return State.GOOD, _("the key that signs receipts is made at the first start"), ""
+    return State.GOOD, _("receipts are signed by the key %(key)s") % {"key": key.public[:16]}, ""
+
+
 CHECKS: dict[str, Callable[[], Said]] = {
     check.__name__.removeprefix("_"): check
     for check in (
         _settings, _database, _clock, _storage, _disk, _mail, _static, _confinement, _queue, _queues,
-        _workers, _sweeper, _jobs, _models, _labels,
+        _workers, _sweeper, _jobs, _receipts, _models, _labels,
     )
 }  # fmt: skip
 

@@ -2,10 +2,13 @@
 
 import datetime as dt
 import os
+import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
+from django.conf import settings
 from django.db.models import (
     Avg,
     Case,
@@ -85,6 +88,14 @@ class _Rows(Collector):
         runs = dict(Submission.objects.order_by().values_list("status").annotate(n=Count("pk")))
         by_status = {status: runs.get(status, 0) for status in Submission.Status.values}
         yield _gauge("citeboard_runs", "Runs by status.", "status", by_status)
+        disk = GaugeMetricFamily(
+            "citeboard_disk_bytes", "Bytes of the disk of the data folder.", labels=["of"]
+        )
+        with suppress(OSError):
+            usage = shutil.disk_usage(settings.DATA_DIR)
+            disk.add_metric(["all"], usage.total)
+            disk.add_metric(["free"], usage.free)
+        yield disk
         for name, about, at in (
             ("sweep", "Since the last sweep ended.", last_sweep()),
             ("backup", "Since the last backup was begun.", last_done(BACKUP)),

@@ -11,10 +11,12 @@ from django.db import connections
 from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_of
 from citeboard.teams.invitations import forget_invitations
 from scoring.board import comparison_state as board_orders
-from scoring.board import snapshots
+from scoring.board import monthly_ranks, snapshots
+from scoring.receipts import log as receipts
 from scoring.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
 from scoring.worker.local_copies import remove_leftovers
+from tasks.gold.content import read_contents
 from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.interruptions import DATABASE_ERRORS
 from tasks.jobs.mails import send_mails
@@ -26,12 +28,16 @@ from tasks.submissions.uploads import remove_abandoned
 STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
     background.forget_old: "{} old background jobs forgotten",
+    read_contents: "{} versions of gold read for what they share with others",
+    rescoring.follow_release: "{} phases of which other scores are told now",
     rescoring.fill_up: "{} scorings queued again",
     board_orders.ask_again: "{} boards to be compared",
+    monthly_ranks.keep_due: "{} rankings of the month drawn up",
     snapshots.keep_due: "{} boards kept as they stood",
     remove_leftovers: "{} folders of gone workers removed",
     remove_abandoned: "{} files of uploads that broke off removed",
     remind_of_deadlines: "{} people reminded of a deadline",
+    receipts.keep_up: "{} receipts entered in the log",
     ask_to_confirm: "{} leads told of results that wait to be confirmed",
     forget_invitations: "{} ended invitations forgotten",
 }

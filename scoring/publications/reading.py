@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, KeyPath, Table, near, one_of
+from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, Table, near, one_of
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction
 from tasks.types.problems import fatal
+from tasks.types.toml_lines import KeyPath
 
 #: The tables of a paper; a larger file is something else.
 LARGEST = 10_000_000

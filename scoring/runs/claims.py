@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from citeboard.core import storage
+from scoring.board.comparisons import open_statistics
 from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_page
 
@@ -34,13 +34,14 @@ class Page:
 
 
 def has_claims(evaluation: Evaluation) -> bool:
-    return any(score.metric.startswith(METRICS) for score in evaluation.scores.all())
+    has_any = any(score.metric.startswith(METRICS) for score in evaluation.scores.all())
+    return has_any and not evaluation.withheld
 
 
 def page_of(
     evaluation: Evaluation, number: int, name: str, *, shows_labels: bool, shows_passages: bool
 ) -> Page:
-    with storage.statistics.open(evaluation.statistics) as kept:
+    with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
             number = units.index(name) // AT_A_TIME + 1 if name in units else number

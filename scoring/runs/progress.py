@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -15,8 +16,8 @@ from tasks.jobs.queue_choice import place_in_queue
 from tasks.models import Job, Submission
 
 Status = Submission.Status
-#: Seconds that starting a scorer takes, beside the scoring itself.
-OVERHEAD = 1.0
+#: Seconds that a run takes beside the scoring itself.
+OVERHEAD = 0.3
 #: So many of the latest scorings say how long one takes.
 RECENT = 20
 
@@ -48,6 +49,9 @@ def progress_of(submission: Submission) -> Progress:
     advice = ADVICE.get(Status(submission.status), "")
     if submission.problems:
         advice = REFUSED
+        if submission.replace_until and submission.replace_until > timezone.now():
+            instant = f"{submission.replace_until.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
+            advice = f"{REFUSED} {REPLACED_UNTIL % {'instant': instant}}"
     elif submission.built_in and submission.status == Status.FAILED:
         advice = ORGANISERS
     elif submission.hit_limit:
@@ -87,7 +91,7 @@ def expected_wait(submission: Submission, place: int | None) -> float | None:
     )
     if place is None or not recent or submission.status != Status.QUEUED:
         return None
-    seconds_per_run = (median(recent) + OVERHEAD) * max(1, len(submission.phase.task.rules))
+    seconds_per_run = OVERHEAD + median(recent) * max(1, len(submission.phase.task.rules))
     rounds = -(-place // settings.WORKERS)
     return float(rounds * seconds_per_run)
 
@@ -110,6 +114,9 @@ ADVICE = {
 OVER_LIMIT = gettext_lazy(
     "The first run of a team that needs too much computing time or memory does not count against its limit; "
     "the next ones do. If you do not see why the run needs so much, write to the organisers and name it."
+)
+REPLACED_UNTIL = gettext_lazy(
+    "It may be replaced until %(instant)s UTC, even if the phase has closed by then."
 )
 REFUSED = gettext_lazy(
     "Correct the file and submit it again: a run that was refused does not count against your team's limit. "

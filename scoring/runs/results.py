@@ -16,7 +16,15 @@ from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.differences import HiddenClasses, natural_order, too_small
-from scoring.board.formatting import dimension_label, interval, metric_label, note_label, shown
+from scoring.board.formatting import (
+    dimension_label,
+    interval,
+    metric_label,
+    note_label,
+    score_text,
+    shown,
+    why_no_interval,
+)
 from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import Metric, known_metric
@@ -90,6 +98,18 @@ def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> li
         differs = len({number.value for number in numbers if number}) > 1
         lines.append(Line(label=metric_label(name), numbers=numbers, differs=differs))
     return lines
+
+
+def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
+    """What organisers alone see of a run: metric, value and interval."""
+    return [
+        (
+            metric_label(name),
+            shown(said["value"], said["scale"]),
+            interval(said["low"], said["high"], said["scale"]),
+        )
+        for name, said in evaluation.untold.items()
+    ]
 
 
 def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> list[tuple[str, str]]:
@@ -229,6 +249,7 @@ class Explained:
     metric: str
     label: str
     value: str
+    withheld: str
     interval: str
     n: int
     is_percentage: bool
@@ -248,8 +269,9 @@ def explained(score: Score, evaluation: Evaluation, task_type: str, filename: st
         id=score.pk,
         metric=score.metric,
         label=metric_label(score.metric),
-        value=shown(score.value, score.scale, is_infinite=score.is_infinite),
-        interval=interval(score.low, score.high, score.scale),
+        value=score_text(score),
+        withheld=score.get_withheld_display(),
+        interval=interval(score.low, score.high, score.scale) or why_no_interval(score.signature),
         n=score.n,
         is_percentage=score.scale == 100,
         upward=str(UPWARD[metric.higher_is_better if metric else None]),

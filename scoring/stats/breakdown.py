@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, unit_rows
+from scoring.metrics.base import Floats, Metric, WeightedMetric, unit_rows
 from scoring.stats import jackknife
 from scoring.stats.resampling import Bounds
 from tasks.types.columns import Classes
@@ -73,7 +73,11 @@ def breakdown(
         sums = {name: stats.sum(axis=0) for name, stats in of_class.items()}
         numbers[label] = {
             metric.name: {
-                **number(float(metric.of_class(sums[metric.statistic], whole[metric.statistic]))),
+                **number(
+                    float(metric.value(of_class[metric.statistic], np.ones(len(rows))))
+                    if isinstance(metric, WeightedMetric)
+                    else float(metric.of_class(sums[metric.statistic], whole[metric.statistic]))
+                ),
                 "n": metric.instances(of_class[metric.statistic], has_gold[rows]),
             }
             for metric in pooled
@@ -86,15 +90,25 @@ def class_intervals(
     statistics: Mapping[str, Floats],
     units: NDArray[np.intp],
     labels: Labels,
+    clusters: NDArray[np.intp] | None = None,
 ) -> dict[str, dict[str, Bounds | None]]:
-    """By class and metric the interval of the class's value, over the units that the class occurs in.
+    """By class and metric the interval of the class's value, over its units or clusters of them.
 
     The metrics are decomposable.
     """
     by_class = {}
     for label, rows in classes(labels).items():
         measured = [
-            (metric, unit_rows(metric, statistics[metric.statistic][rows], units[rows])) for metric in metrics
+            (
+                metric,
+                unit_rows(
+                    metric,
+                    statistics[metric.statistic][rows],
+                    units[rows],
+                    None if clusters is None else clusters[rows],
+                ),
+            )
+            for metric in metrics
         ]
         names = (metric.name for metric in metrics)
         by_class[label] = dict(zip(names, jackknife.intervals(measured), strict=True))

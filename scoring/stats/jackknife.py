@@ -10,17 +10,20 @@ Binomial Proportions in Clustered Surveys (Wilson with the number of trials that
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
 
-from scoring.metrics.base import Floats
+from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
-#: With fewer units there is no interval: two cannot show how much units vary.
+#: With fewer units that carry a number there is no interval: two cannot show how much units vary.
 MIN_UNITS = 3
-#: n units stand for at most so many times n squared trials, however alike they are.
-MAX_TRIALS = 10.0
+#: Units stand for at most so many times the square of Kish's number of trials, however alike they are.
+MAX_TRIALS = 1.5
+#: The same of differences, of the units in which two runs are the same.
+MAX_TRIALS_OF_DIFFERENCES = 4.0
 #: Values that are equal but for rounding count as equal; on a range of 1.
 ROUNDING = 1e-12
 
@@ -29,31 +32,74 @@ Range = tuple[float, float]
 NO_ENDS: Range = (-math.inf, math.inf)
 
 
-def intervals(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | None]:
-    """An interval for each metric over its (units, m) rows; metrics that are given the same array share work.
+class NoInterval(StrEnum):
+    """Why a number has no interval."""
 
-    None with fewer than three units, where the metric says that the units do not show its error, where the
-    value is undefined or infinite with or without some unit, and where all units are equal and the metric
-    has no two ends.
-    """
+    FEW_UNITS = "few-units"
+    FEW_OF_A_CLASS = "few-of-a-class"
+    UNDEFINED = "undefined"
+    ALL_EQUAL = "all-equal"
+    NOT_HONEST = "not-honest"
+    SAME = "same"
+
+
+def intervals(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | None]:
+    """An interval for each metric over its (units, m) rows, as ``intervals_or_reasons`` has them."""
+    found = intervals_or_reasons(measured, level=level)
+    return [None if isinstance(each, NoInterval) else each for each in found]
+
+
+def intervals_or_reasons(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | NoInterval]:
+    """An interval for each metric, or why it has none; metrics that are given the same array share work."""
     exact: dict[int, Floats] = {}
-    for _, rows in measured:
-        if id(rows) not in exact and len(rows) >= MIN_UNITS:
+    for metric, rows in measured:
+        if id(rows) not in exact and len(rows) >= MIN_UNITS and not isinstance(metric, WeightedMetric):
             on_the_grid = on_grid(rows, len(rows))
             exact[id(rows)] = on_the_grid.sum(axis=0) - on_the_grid
-    results: list[Bounds | None] = []
-    for metric, rows in measured:
-        results.append(None)
-        if len(rows) < MIN_UNITS or not metric.has_enough_units(rows):
-            continue
-        left_out, value = np.asarray(metric.aggregate(exact[id(rows)])), metric.total(rows)
-        if math.isfinite(value) and np.isfinite(left_out).all():
-            low, high = metric.value_range
-            slack = ROUNDING * max(1.0, metric.scale)
-            ends = (low, high) if low - slack <= value <= high + slack else NO_ENDS
-            bounds = score_bounds(value, jackknife_error(left_out), len(rows), ends, level=level)
-            results[-1] = as_bounds(bounds)
-    return results
+    return [_interval(metric, rows, exact.get(id(rows)), level) for metric, rows in measured]
+
+
+def _interval(metric: Metric, rows: Floats, without: Floats | None, level: float) -> Bounds | NoInterval:
+    """``without`` are the sums that each leave out one unit."""
+    if not metric.has_honest_interval:
+        return NoInterval.NOT_HONEST
+    if isinstance(metric, WeightedMetric):
+        if not metric.has_interval:
+            return NoInterval.NOT_HONEST
+        number = float(len(np.unique(rows[:, 0])))
+        if number < MIN_UNITS:
+            return NoInterval.FEW_UNITS
+        left_out = metric.left_out(rows)
+    elif without is None:
+        return NoInterval.FEW_UNITS
+    else:
+        weights = metric.denominators(rows)
+        carries = weights > 0
+        if np.count_nonzero(carries) < MIN_UNITS:
+            return NoInterval.FEW_UNITS
+        number = kish_number(weights)
+        left_out = np.asarray(metric.aggregate(without if carries.all() else without[carries]))
+    if not metric.has_enough_units(rows):
+        return NoInterval.FEW_OF_A_CLASS
+    value = metric.total(rows)
+    if not (math.isfinite(value) and np.isfinite(left_out).all()):
+        return NoInterval.UNDEFINED
+    (low, high), slack = metric.value_range, ROUNDING * max(1.0, metric.scale)
+    if not low - slack <= value <= high + slack:
+        low, high = NO_ENDS
+    error = jackknife_error(metric.on_interval_scale(left_out))
+    low, high, value = (float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value))
+    ends = score_bounds(value, error, number, (low, high), level=level)
+    bounds = as_bounds((metric.from_interval_scale(ends[0]), metric.from_interval_scale(ends[1])))
+    return bounds or NoInterval.ALL_EQUAL
+
+
+def kish_number(weights: Floats) -> float:
+    """How many units of equal weight tell as much as units of these: the sum squared over the squares' sum.
+
+    Kish 1965, Survey Sampling. As many as there are where all weigh the same.
+    """
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def jackknife_error(left_out: Floats) -> Floats:
@@ -67,47 +113,68 @@ def jackknife_error(left_out: Floats) -> Floats:
 def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
     """Of the first column of (units, 2) rows over the second, summed each: a share, or a mean of ratings.
 
-    None with fewer than three units.
+    None with fewer than three units that have anything in the second.
     """
+    rows = rows.reshape(-1, 2)
+    rows = rows[rows[:, 1] > 0]
     if len(rows) < MIN_UNITS:
         return None
     total = rows.sum(axis=0)
     without = total - rows
     error = jackknife_error(without[:, 0] / without[:, 1])
-    return as_bounds(score_bounds(float(total[0] / total[1]), error, len(rows), value_range))
+    return as_bounds(score_bounds(float(total[0] / total[1]), error, kish_number(rows[:, 1]), value_range))
+
+
+def value_interval(value: float, left_out: Sequence[float], value_range: Range = NO_ENDS) -> Bounds | None:
+    """Of any value, from those that each leave out one of equal units; None where one is undefined."""
+    values = np.array(left_out, dtype=np.float64)
+    if len(values) < MIN_UNITS or not (math.isfinite(value) and np.isfinite(values).all()):
+        return None
+    return as_bounds(score_bounds(value, jackknife_error(values), len(values), value_range))
 
 
 def score_bounds(
-    values: float | Floats, errors: Floats, units: int, value_range: Range, *, level: float = LEVEL
+    values: float | Floats,
+    errors: Floats,
+    units: float | Floats,
+    value_range: Range,
+    *,
+    level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
-    """The ends for values with these errors over so many units; NaN where there are none.
+    """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
 
-    With two ends a Wilson interval between them. With a lower one alone its limit, in which the variance
-    grows with the value. With none the value and t errors to either side.
+    With two ends a Wilson interval between them. With a lower one alone t errors on a log scale. With none
+    the value and t errors to either side.
     """
     low, high = value_range
-    t = t_quantile((1 + level) / 2, units - 1)
+    t = _t_values(level, units)
     values = np.asarray(values, dtype=np.float64)
     if math.isinf(low):
         return _nothing_of_width_0(values - t * errors, values + t * errors, errors)
     if math.isinf(high):
-        # The variance is proportional to how far the value is above the end.
         above = values - low
-        with np.errstate(divide="ignore", invalid="ignore"):
-            quotient = t**2 * errors**2 / above
-            half = np.sqrt(quotient * above + quotient**2 / 4)
-            middle = above + quotient / 2
-        return _nothing_of_width_0(low + middle - half, low + middle + half, errors)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            factor = np.exp(t * errors / above)
+            return _nothing_of_width_0(low + above / factor, low + above * factor, errors)
     shares, errors = np.clip((values - low) / (high - low), 0.0, 1.0), errors / (high - low)
     spread = shares * (1 - shares)
     all_equal = (errors <= ROUNDING) | (spread <= 0)
     per_trial = np.divide(errors**2, spread, out=np.ones_like(spread), where=~all_equal)
-    trials = 1 / np.where(all_equal, 1 / units, np.minimum(1, per_trial) + 1 / (MAX_TRIALS * units**2))
+    fewest = 1 / (MAX_TRIALS * np.square(units))
+    trials = 1 / np.where(all_equal, 1 / np.asarray(units), np.minimum(1, per_trial) + fewest)
     start, end = _wilson(shares, trials, t)
     return low + (high - low) * start, low + (high - low) * end
 
 
-def _wilson(shares: Floats, trials: Floats, t: float) -> tuple[Floats, Floats]:
+def _t_values(level: float, units: float | Floats) -> Floats:
+    if isinstance(units, float | int):
+        return np.asarray(t_quantile((1 + level) / 2, max(1.0, units - 1)))
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.maximum(1.0, units - 1), (1 + level) / 2))
+
+
+def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
     """The shares for which the observed one is no further than t of its standard errors away."""
     below = 1 + t**2 / trials
     middle = (shares + t**2 / (2 * trials)) / below
@@ -121,28 +188,35 @@ def _nothing_of_width_0(low: Floats, high: Floats, errors: Floats) -> tuple[Floa
 
 
 def difference_bounds(
-    differences: float | Floats, errors: Floats, units: int, value_range: Range, *, level: float = LEVEL
+    differences: float | Floats,
+    errors: Floats,
+    units: float | Floats,
+    value_range: Range,
+    *,
+    same: float | Floats = 0.0,
+    level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
     """The ends for differences of two values of one metric, whose errors are those of the difference.
 
-    Between minus and plus the range a Wilson interval. Runs that do not differ in any unit have the Wilson
-    bound of 0 among n for the share of units in which they would differ. Without two ends t errors.
+    Between minus and plus the range a Wilson interval. ``same`` is the share of units in which both runs are
+    the same: what else these may show is added to the error, so that one word of difference does not make
+    an interval of nothing. Without two ends t errors. NaN where all units are the same.
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)
-    t = t_quantile((1 + level) / 2, units - 1)
+    t = _t_values(level, units)
     if math.isinf(size):
         return _nothing_of_width_0(differences - t * errors, differences + t * errors, errors)
     shares = np.clip((differences / size + 1) / 2, 0.0, 1.0)
-    own_errors = errors / (2 * size)
-    all_equal = own_errors <= ROUNDING
-    trials = np.divide(
-        shares * (1 - shares), own_errors**2, out=np.full(shares.shape, float(units)), where=~all_equal
-    )
+    spread = shares * (1 - shares)
+    own_errors = np.asarray(errors / (2 * size))
+    fewest = same / (MAX_TRIALS_OF_DIFFERENCES * np.square(units))
+    per_trial = np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0) + fewest
+    # Where all units differ by the same there is no error, and units stand for as many trials as there are.
+    trials = np.where(per_trial > ROUNDING, 1 / np.maximum(per_trial, ROUNDING), np.asarray(units, float))
     low, high = (size * (2 * end - 1) for end in _wilson(shares, np.maximum(trials, 1.0), t))
-    most = size * t**2 / (units + t**2)
-    no_difference = all_equal & (np.abs(differences) <= ROUNDING * size)
-    return np.where(no_difference, -most, low), np.where(no_difference, most, high)
+    is_same = np.asarray(same) >= 1
+    return np.where(is_same, np.nan, low), np.where(is_same, np.nan, high)
 
 
 def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
@@ -152,7 +226,7 @@ def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
 
 
 @lru_cache(maxsize=4096)
-def t_quantile(share: float, df: int) -> float:
+def t_quantile(share: float, df: float) -> float:
     """The value below which the share of Student's t lies. Raises ValueError outside of 0 to 1."""
     if not 0 < share < 1 or df < 1:
         raise ValueError(f"there is no quantile {share} of Student's t with {df} degrees of freedom")

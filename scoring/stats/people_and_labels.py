@@ -8,12 +8,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
-from scoring.stats.jackknife import ratio_interval
+from scoring.stats.jackknife import ratio_interval, value_interval
+from scoring.stats.resampling import Bounds
 from tasks.types.files import open_input
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import json_lines
@@ -23,6 +24,7 @@ Item = tuple[Any, ...]
 
 
 Automatic = Mapping[str, Mapping[Item, int]]
+_Answers = TypeVar("_Answers")
 
 
 def automatic_labels(details: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[Item, int]]:
@@ -57,7 +59,8 @@ def agreement(judgements: Judgements, automatic: Automatic) -> dict[str, dict[st
     all annotators, and Krippendorff's alpha, ordinal of ratings.
 
     Recall and precision are means over responses, times 100, on the items that both have; ratings have the
-    interval of their mean, 95 %, None with fewer than three responses.
+    interval of their mean, 95 %, None with fewer than three responses; kappas and alphas have theirs by
+    leaving out one response at a time.
     """
     return {
         **{kind: _labels(judgements.answers[kind], automatic[kind]) for kind in (RECALL, PRECISION)},
@@ -82,6 +85,13 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
         "people": _mean(100 * _over_responses(responses) for responses in by_annotator.values()),
         "automatic": _number(100 * _over_responses({item: automatic[item] for item in common})),
         "cohen": {name: _number(kappa) for name, kappa in kappas.items()},
+        "cohen_intervals": {
+            name: _over_left_out_responses(
+                {item: (rated[item], automatic[item]) for item in rated if item in automatic},
+                lambda pairs: cohen(*map(list, zip(*pairs, strict=True))) if pairs else math.nan,
+            )
+            for name, rated in sorted(by_annotator.items())
+        },
         "cohen_mean": _mean(kappas.values()),
         **_together(judged, "nominal"),
     }
@@ -104,8 +114,29 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
 
 
 def _together(judged: Mapping[Item, Mapping[str, int]], level: Level) -> dict[str, Any]:
-    items = [list(answers.values()) for answers in judged.values()]
-    return {"fleiss": _number(fleiss(items)), "krippendorff": _number(alpha(items, level))}
+    answers = {item: list(by_annotator.values()) for item, by_annotator in judged.items()}
+    items = list(answers.values())
+    return {
+        "fleiss": _number(fleiss(items)),
+        "fleiss_interval": _over_left_out_responses(answers, fleiss),
+        "krippendorff": _number(alpha(items, level)),
+        "krippendorff_interval": _over_left_out_responses(answers, lambda kept: alpha(kept, level)),
+    }
+
+
+def _over_left_out_responses(
+    judged: Mapping[Item, _Answers], coefficient: Callable[[Sequence[_Answers]], float]
+) -> Bounds | None:
+    """The interval of a coefficient from -1 to 1, by leaving out the items of one response at a time.
+
+    None with fewer than three responses, and where the coefficient is undefined without one of them.
+    """
+    responses = list(dict.fromkeys(item[0] for item in judged))
+    left_out = [
+        coefficient([answers for item, answers in judged.items() if item[0] != response])
+        for response in responses
+    ]
+    return value_interval(coefficient(list(judged.values())), left_out, (-1.0, 1.0))
 
 
 def _over_responses(answers: Mapping[Item, int]) -> float:

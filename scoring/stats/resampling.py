@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
+from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
 
 #: So many draws at most are held in memory at once.
@@ -83,12 +83,20 @@ class Resampler:
             raise ValueError(f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLED)}")
         if self.units < 2 or not self.resamples:
             return [None] * len(measured)
-        tables = {id(rows): rows for _, rows in measured}
+        tables = {id(rows): rows for metric, rows in measured if not isinstance(metric, WeightedMetric)}
         sums = dict(zip(tables, self.sums(list(tables.values())), strict=True))
         return [
-            bounds(metric, rows, metric.aggregate(sums[id(rows)]), level=level, method=method)
+            bounds(metric, rows, self._values_of(metric, rows, sums), level=level, method=method)
             for metric, rows in measured
         ]
+
+    def _values_of(self, metric: Metric, rows: Floats, sums: dict[int, Floats]) -> Floats:
+        if not isinstance(metric, WeightedMetric):
+            return metric.aggregate(sums[id(rows)])
+        if not metric.has_interval:
+            return np.full(self.resamples, np.nan)
+        units = np.unique(rows[:, 0], return_inverse=True)[1]
+        return np.concatenate([metric.value(rows[:, 1:], drawn[:, units]) for drawn in self.weights()])
 
 
 def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method: str) -> Bounds | None:
@@ -113,10 +121,13 @@ def _bca_shares(metric: Metric, rows: Floats, values: Floats, shares: Floats) ->
     half a resample lies on either side, so that it stays finite. The acceleration comes from leaving out
     one unit at a time; None where the metric is undefined without some unit.
     """
-    exact = on_grid(rows, len(rows))
-    total = exact.sum(axis=0)
-    value = metric.aggregate(total[None])[0]
-    left_out = metric.aggregate(total - exact)
+    if isinstance(metric, WeightedMetric):
+        value, left_out = metric.total(rows), metric.left_out(rows)
+    else:
+        exact = on_grid(rows, len(rows))
+        total = exact.sum(axis=0)
+        value = float(metric.aggregate(total[None])[0])
+        left_out = metric.aggregate(total - exact)
     if not np.isfinite(left_out).all():
         return None
     below = np.mean(values < value) + np.mean(values == value) / 2

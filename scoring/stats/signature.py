@@ -11,15 +11,22 @@ from functools import cache
 from importlib import metadata
 
 from scoring.metrics.base import Metric
+from tasks.types.base import DECLARED
 
 #: Enough of a digest to tell gold versions apart by eye; the whole digest stands beside the score.
 DIGEST_LENGTH = 12
 #: The part with the digest of the entailment labels that decided a run.
 ENTAILMENT_LABELS = "entailment_labels"
+#: The parts with the version of the intervals without draws, and with why there is none.
+INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
+#: The part that names the public or private part of the split that a number is of.
+PART = "part"
+#: The part with the step to which the Ladder has rounded a number.
+LADDER = "ladder"
 
 
-def column_key(metric: Metric, *, gold: str) -> str:
-    """What decides which numbers may stand in one column: metric, rules, parameters, gold, version.
+def column_key(metric: Metric, *, gold: str, part: str = "") -> str:
+    """What decides which numbers may stand in one column: metric, rules, parameters, gold, its part, version.
 
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
@@ -29,7 +36,9 @@ def column_key(metric: Metric, *, gold: str) -> str:
         {
             "rules": metric.rules,
             **dict(sorted(metric.parameters.items())),
+            **({"task": metric.task[:DIGEST_LENGTH]} if metric.task else {}),
             "gold": gold[:DIGEST_LENGTH],
+            **({PART: part} if part else {}),
             "v": metric.version,
         },
     )
@@ -62,15 +71,23 @@ def offline_command(
     Without a run that is the human line's.
     """
     drawn = provenance_of(signature)
-    words = ["python", "-m", "scoring", *(["score"] if run else ["papers", "human-line"]), task_type]
+    kind = _folder_or_slug(task_type)
+    words = ["python", "-m", "scoring", *(["score"] if run else ["papers", "human-line"]), kind]
     for path in gold:
         words += ["--gold", path]
     words += [*(["--run", run] if run else []), "--rules", rules]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
-    for option, part in (("--intervals", "resamples"), ("--method", "interval"), ("--seed", "seed")):
-        words += [option, drawn[part]] if part in drawn else []
+    sources = (("--intervals", "resamples"), ("--method", "interval"), ("--seed", "seed"), ("--part", PART))
+    for option, name in sources:
+        words += [option, drawn[name]] if name in drawn else []
     return shlex.join(words)
+
+
+def _folder_or_slug(task_type: str) -> str:
+    """As a command names it: a declared task by a folder of its name."""
+    name = task_type.removeprefix(DECLARED)
+    return task_type if name == task_type else f"./{name.partition('@')[0]}"
 
 
 def compare_command(
@@ -82,12 +99,14 @@ def compare_command(
     runs: tuple[str, str],
     trials: int,
     seed: int,
+    part: str = "",
 ) -> str:
     """The command that compares two runs again, to paste into a shell; ``gold`` and ``runs`` are paths."""
-    words = ["python", "-m", "scoring", "compare", task_type, "--gold", gold]
+    words = ["python", "-m", "scoring", "compare", _folder_or_slug(task_type), "--gold", gold]
     words += ["--run", runs[0], "--run", runs[1], "--rules", rules]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
+    words += ["--part", part] if part else []
     return shlex.join([*words, "--tests", str(trials), "--seed", str(seed)])
 
 

@@ -14,8 +14,16 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric
-from scoring.stats.jackknife import MIN_UNITS, as_bounds, difference_bounds, jackknife_error, t_quantile
+from scoring.metrics.base import Floats, Metric, WeightedMetric
+from scoring.stats.jackknife import (
+    MIN_UNITS,
+    NoInterval,
+    as_bounds,
+    difference_bounds,
+    jackknife_error,
+    kish_number,
+    t_quantile,
+)
 from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 
 #: The chance of naming any difference of a family where there is none.
@@ -27,6 +35,12 @@ ROUNDING = 1e-12
 EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
 #: A pair is tried further where at most so many of its first exchanges were extreme.
 FEW_EXTREME = 20
+#: Exchanges of one comparison; fewer where there are so many units that it would take minutes.
+TRIALS, MIN_TRIALS = 10_000, 1_000
+MAX_DRAWS = 200_000_000
+#: Exchanges for each comparison that Holm's correction is over: the smallest p-value stays below 0.05.
+TRIALS_PER_COMPARISON = 25
+SEED = 0
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,8 @@ class PairedTest:
 @dataclass(frozen=True, kw_only=True)
 class Difference:
     """Two runs by one metric. ``difference`` is a minus b, on the metric's scale, ``error`` its standard
-    error; the error is NaN and the interval None where they are undefined.
+    error; the error is NaN and the interval None where they are undefined, and where both runs are the same
+    in every unit, which ``no_interval`` says.
     """
 
     a: float
@@ -68,6 +83,7 @@ class Difference:
     high: float | None
     test: PairedTest
     units: int
+    no_interval: NoInterval | None = None
 
 
 def differences(
@@ -78,11 +94,20 @@ def differences(
     results = []
     for pair, test in zip(pairs, tests, strict=True):
         a, b = _values(pair)
-        error = difference_error(pair)
-        low, high = _interval(pair, a - b, error, level) or (None, None)
+        spread = _spread(pair)
+        low, high = _interval(pair, a - b, spread, level) or (None, None)
+        reason = spread.no_interval or (NoInterval.UNDEFINED if low is None else None)
         results.append(
             Difference(
-                a=a, b=b, difference=a - b, error=error, low=low, high=high, test=test, units=len(pair.a)
+                a=a,
+                b=b,
+                difference=a - b,
+                error=spread.error,
+                low=low,
+                high=high,
+                test=test,
+                units=len(pair.a),
+                no_interval=reason,
             )
         )
     return results
@@ -100,6 +125,9 @@ def randomisation_tests(
     # Exchanges are shared by pairs that have as many units.
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
+        if isinstance(pair.metric, WeightedMetric):
+            tests[place] = _weighted_test(pair, pair.metric, trials=trials, seed=seed)
+            continue
         differing = np.flatnonzero((pair.a != pair.b).any(axis=1))
         if len(differing) <= MAX_EXACT_UNITS:
             tests[place] = _exact_test(pair, differing)
@@ -119,6 +147,16 @@ def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
     return p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
 
 
+def trials_for(units: int, comparisons: int = 1) -> int:
+    """Of the comparisons of a board; the same for every two runs with so many units, so that anybody can
+    compute it again.
+    """
+    trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
+    while trials < TRIALS_PER_COMPARISON * comparisons:
+        trials *= 2
+    return trials
+
+
 def smallest_p(units: int, trials: int) -> float:
     """The smallest p-value that any two runs with so many units can have."""
     return 2.0 / 2.0**units if units <= MAX_EXACT_UNITS else 1 / (1 + trials)
@@ -133,6 +171,35 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p * (len(ordered) - rank)))
         adjusted[place] = largest
     return adjusted
+
+
+def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: int) -> PairedTest:
+    """The rows of both runs one below the other, of which weights choose either run's for each unit."""
+    units = np.unique(pair.a[:, 0], return_inverse=True)[1]
+    rows = np.vstack([pair.a, pair.b])[:, 1:]
+    count = int(units.max(initial=-1)) + 1
+    differing = np.unique(units[(pair.a != pair.b).any(axis=1)])
+    is_exact = len(differing) <= MAX_EXACT_UNITS
+    tried, kind = (1 << len(differing), EXACT) if is_exact else (trials, APPROXIMATE)
+    observed = abs(metric.total(pair.a) - metric.total(pair.b))
+    if math.isnan(observed):
+        return PairedTest(p=math.nan, kind=kind, trials=tried)
+    least = observed - ROUNDING * max(1.0, metric.scale)
+    bits, extreme, per_block = np.random.PCG64(seed), 0, max(1, BLOCK // max(1, len(rows)))
+    for start in range(0, tried, per_block):
+        size = min(per_block, tried - start)
+        exchanged = np.zeros((size, count), dtype=bool)
+        if is_exact:
+            exchanged[:, differing] = np.arange(start, start + size)[:, None] >> np.arange(len(differing)) & 1
+        else:
+            raw = bits.random_raw((size * count + 63) // 64).astype("<u8", copy=False).view(np.uint8)
+            exchanged = np.unpackbits(raw, count=size * count).reshape(size, count).astype(bool)
+        own = exchanged[:, units]
+        a, b = (
+            metric.value(rows, np.hstack(sides).astype(np.float64)) for sides in ((~own, own), (own, ~own))
+        )
+        extreme += int(np.count_nonzero(~(np.abs(a - b) < least)))
+    return PairedTest(p=extreme / tried if is_exact else (1 + extreme) / (1 + tried), kind=kind, trials=tried)
 
 
 class _Exchange:
@@ -193,31 +260,86 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
 
 
 def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
-    """None with fewer than three units, and where the difference or its error is undefined."""
+    """None with fewer than three units that carry it, where the difference or its error is undefined, and of
+    runs that are the same in every unit.
+    """
     a, b = _values(pair)
-    return _interval(pair, a - b, difference_error(pair), level)
+    return _interval(pair, a - b, _spread(pair), level)
 
 
 def difference_error(pair: Paired) -> float:
     """The jackknife's standard error of a minus b; NaN where it is undefined."""
-    units, width = pair.a.shape
-    if units < MIN_UNITS or not all(pair.metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
-        return math.nan
-    both = on_grid(np.hstack([pair.a, pair.b]), units)
-    without = both.sum(axis=0) - both
-    left_out = differences_of(pair.metric, without[:, :width], without[:, width:])
-    return float(jackknife_error(left_out)) if np.isfinite(left_out).all() else math.nan
+    return _spread(pair).error
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How a difference varies over the units that carry either value: its error, their number by Kish, and
+    the share of them in which both runs are the same.
+    """
+
+    error: float = math.nan
+    units: float = 0.0
+    same: float = 0.0
+    no_interval: NoInterval | None = None
+
+
+def _spread(pair: Paired) -> _Spread:
+    metric, width = pair.metric, pair.a.shape[1]
+    if isinstance(metric, WeightedMetric):
+        return _spread_of_weighted(metric, pair)
+    weights = metric.denominators(pair.a) + metric.denominators(pair.b)
+    carries = weights > 0
+    if np.count_nonzero(carries) < MIN_UNITS:
+        return _Spread(no_interval=NoInterval.FEW_UNITS)
+    same = (pair.a == pair.b).all(axis=1)
+    if same.all():
+        is_defined = math.isfinite(float(metric.aggregate(pair.a.sum(axis=0))))
+        return _Spread(error=0.0 if is_defined else math.nan, same=1.0, no_interval=NoInterval.SAME)
+    if not metric.has_honest_interval:
+        return _Spread(no_interval=NoInterval.NOT_HONEST)
+    if not all(metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
+        return _Spread(no_interval=NoInterval.FEW_OF_A_CLASS)
+    both = on_grid(np.hstack([pair.a, pair.b]), len(pair.a))
+    without = (both.sum(axis=0) - both)[carries]
+    left_out = differences_of(metric, without[:, :width], without[:, width:])
+    if not np.isfinite(left_out).all():
+        return _Spread(no_interval=NoInterval.UNDEFINED)
+    return _Spread(float(jackknife_error(left_out)), kish_number(weights), float(same[carries].mean()))
+
+
+def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
+    units = len(np.unique(pair.a[:, 0]))
+    if units < MIN_UNITS:
+        return _Spread(no_interval=NoInterval.FEW_UNITS)
+    if (pair.a == pair.b).all():
+        return _Spread(error=0.0, same=1.0, no_interval=NoInterval.SAME)
+    if not metric.has_interval:
+        return _Spread(no_interval=NoInterval.NOT_HONEST)
+    left_out = metric.left_out(pair.a) - metric.left_out(pair.b)
+    if not np.isfinite(left_out).all():
+        return _Spread(no_interval=NoInterval.UNDEFINED)
+    return _Spread(float(jackknife_error(left_out)), float(units), 0.0)
 
 
 def _values(pair: Paired) -> tuple[float, float]:
+    if isinstance(pair.metric, WeightedMetric):
+        return pair.metric.total(pair.a), pair.metric.total(pair.b)
     a, b = (float(pair.metric.aggregate(rows.sum(axis=0))) for rows in (pair.a, pair.b))
     return a, b
 
 
-def _interval(pair: Paired, difference: float, error: float, level: float) -> Bounds | None:
-    if math.isnan(error) or not math.isfinite(difference):
+def _interval(pair: Paired, difference: float, spread: _Spread, level: float) -> Bounds | None:
+    if spread.no_interval or not math.isfinite(difference):
         return None
-    ends = difference_bounds(difference, np.asarray(error), len(pair.a), pair.metric.value_range, level=level)
+    ends = difference_bounds(
+        difference,
+        np.asarray(spread.error),
+        spread.units,
+        pair.metric.value_range,
+        same=spread.same,
+        level=level,
+    )
     return as_bounds(ends)
 
 
@@ -275,6 +397,30 @@ def units_needed(difference: float, error: float, units: int, *, comparisons: in
         else:
             fewest = middle + 1
     return fewest
+
+
+#: Shares of the variance between rows that may be noise, all as likely before the board is seen.
+NOISE = (np.arange(100) + 0.5) / 100
+
+
+def order_chance(
+    difference: float, error: float, units: int, *, rows: int, squares: float, errors: float
+) -> float:
+    """The chance that two rows of a board keep their order with as many units again, old and new together.
+
+    ``squares`` and ``errors`` are the means over all pairs of the ``rows`` of the squared differences and of
+    their squared errors: how far rows are apart beyond noise shrinks what is expected of new units (uniform
+    shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). NaN without an error.
+    """
+    if not (error > 0 and errors > 0 and units > 1):
+        return math.nan
+    from scipy.special import stdtr
+
+    spread = (rows - 1) * squares / errors
+    likely = (rows - 1) / 2 * np.log(NOISE) - spread * NOISE / 2
+    weights = np.exp(likely - likely.max())
+    chances = stdtr(units - 1, abs(difference) * np.sqrt(2 - NOISE) / error)
+    return float((weights * chances).sum() / weights.sum())
 
 
 def min_units(comparisons: int = 1, level: float = ALPHA) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from scoring.tools.arguments import (
     whole_number,
     write_lines,
 )
-from tasks.types import InputRefused, OptionRefused, Problem
+from tasks.types import InputRefused, OptionRefused, Problem, task_type
 
 if TYPE_CHECKING:
     from scoring.tools.builders.parts import Workers
@@ -54,7 +55,8 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     command = adding(commands, options_of)
     command("baselines", list_baselines, "list the built-in baselines")
     run = command("baseline", write_run, "write a built-in baseline's run")
-    run.add_argument("name")
+    run.add_argument("name", help="a baseline, or the folder of a declared task")
+    run.add_argument("of_folder", nargs="?", metavar="BASELINE", help="of the folder; the first it names")
     add_option(run)
     run.add_argument("--progress", action="store_true", help="problems as JSON objects on standard error")
     add_paths(run, "--gold")
@@ -192,13 +194,18 @@ def list_baselines(args: Given) -> int:
 
 
 def write_run(args: Given) -> int:
-    from scoring.tools.baselines import UnknownBaseline, baseline
+    from scoring.tools.baselines import UnknownBaseline, baseline, baselines_of
     from tasks.types.base import given_options
     from tasks.types.files import open_inputs
 
     options = given_options(args.option)
     try:
-        chosen = baseline(args.name).with_options(options)
+        if args.of_folder or os.path.isdir(args.name):  # noqa: PTH112
+            folder = task_type(args.name)
+            name = args.of_folder or next(iter(baselines_of(folder)), "")
+            chosen = baseline(name, folder).with_options(options)
+        else:
+            chosen = baseline(args.name).with_options(options)
     except UnknownBaseline as unknown:
         print(f"python -m scoring: {unknown}", file=sys.stderr)
         return 2

@@ -15,7 +15,7 @@ from citeboard.teams.membership import NEWEST, people_of
 from citeboard.teams.models import Team
 from scoring.board.charts import history
 from scoring.board.counting import board_gold, counting_runs, gold_at
-from scoring.board.formatting import interval, metric_label, shown
+from scoring.board.formatting import interval, metric_label, score_text
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
 from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at
 from scoring.exchange.atom import ATOM, system_feed, team_feed
@@ -24,6 +24,7 @@ from scoring.runs.team_view import as_told
 from scoring.web.breadcrumbs import place_of
 from scoring.web.joining import merging_of
 from scoring.web.pages import Answer, members
+from tasks.gold.secrecy import shows_scores
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.registration.entries import waiting_requests
 from tasks.seasons.history import concerning
@@ -59,7 +60,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     phase = runs[0].phase
     assert runs[0].team is not None
     audience = audience_of(phase, request.user)
-    sees_scores = phase.shows_scores or audience in RUNS_THE_SEASON
+    sees_scores = shows_scores(phase) or audience in RUNS_THE_SEASON
     at = frozen_at(phase, audience)
     scores = _ranking_scores(phase, runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
@@ -68,7 +69,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     lines = []
     for run in runs:
         score = scores.get(run.pk)
-        number = shown(score.value, score.scale, is_infinite=score.is_infinite) if score else ""
+        number = score_text(score)
         around = interval(score.low, score.high, score.scale) if score else ""
         line = {"run": as_told(run, request.user), "stands": run.pk in stands}
         lines.append({**line, "value": number, "interval": around})

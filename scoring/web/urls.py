@@ -1,7 +1,7 @@
 """The pages for readers and participants; those of organisers are in `organise`."""
 
 from scoring.acts.runs import CHANGES
-from scoring.web import account, annotate, guides, harvesting, joining, operate, teams
+from scoring.web import account, annotate, guides, harvesting, joining, operate, receipts, teams
 from scoring.web.boards import board, classes, files, sections, snapshots, standing
 from scoring.web.pages import page
 from scoring.web.runs import answers, compare, submission, upload
@@ -85,6 +85,7 @@ urlpatterns = [
     page("docs/<slug:guide>/", guides.guide, "guide"),
     page("runs/", account.own_runs, "own-runs"),
     page("about/", overview.about, "about"),
+    page("log/", receipts.receipt_log, "receipt-log"),
     page("client/", guides.client, "client"),
     page("client/<str:file>", guides.client_file, "client-file"),
     page("seasons/<slug:season>/", overview.season, "season"),
@@ -97,16 +98,16 @@ urlpatterns = [
     page("seasons/<slug:season>/<slug:task>/published.csv", papers.published_csv, "published-csv"),
     page("seasons/<slug:season>/<slug:task>/published.json", papers.published_json, "published-json"),
     *(
-        page(f"{PHASE}board.{suffix}", view, f"board-{suffix.partition('.')[0]}", suffix=suffix)
-        for suffix, view in {
-            "csv": files.board_export,
-            "json": files.board_json,
-            "tex": files.board_export,
-            "bib": files.board_export,
-            "every-eval-ever.zip": files.board_export,
-            "ir-metadata.zip": files.board_export,
-            "papers-with-code.json": files.board_json,
-        }.items()
+        page(f"{PHASE}board.{suffix}", files.board_export, f"board-{suffix.partition('.')[0]}", suffix=suffix)
+        for suffix in (
+            "csv",
+            "json",
+            "tex",
+            "bib",
+            "every-eval-ever.zip",
+            "ir-metadata.zip",
+            "papers-with-code.json",
+        )
     ),
     page(f"{PHASE}board.hugging-face.zip", files.board_hugging_face, "board-hugging-face"),
     page(f"{PHASE}board.atom", harvesting.of_board, "board-feed"),

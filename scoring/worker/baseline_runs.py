@@ -61,7 +61,7 @@ class Asked:
 
 
 def names_for(phase: Phase) -> list[str]:
-    names = [baseline.name for baseline in baselines_of(phase.task.type)]
+    names = list(baselines_of(phase.task.task_type))
     return [*names, HUMAN] if phase.task.type in HAVE_HUMAN_LINE and has_papers() else names
 
 
@@ -78,7 +78,7 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
         raise NotPossible(words % {"task": phase.task, "phase": phase})
     if unknown := [name for name in names if name not in names_for(phase)]:
         try:
-            baseline(unknown[0])
+            baseline(unknown[0], phase.task.task_type)
         except UnknownBaseline as refused:
             raise NotPossible(str(refused)) from refused
         there_are = ", ".join(names_for(phase)) or _("no baselines")
@@ -125,7 +125,11 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
             if name == HUMAN:
                 facts = {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
             else:
-                facts = {"kind": Kind.BASELINE, "system": name, "description": described(baseline(name))}
+                facts = {
+                    "kind": Kind.BASELINE,
+                    "system": name,
+                    "description": described(baseline(name, phase.task.task_type)),
+                }
             run = Submission.objects.create(
                 phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
             )
@@ -163,13 +167,14 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
 
 
 def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
+    written = baseline(job.submission.built_in, job.submission.phase.task.task_type)
     Submission.objects.filter(pk=job.submission.pk).update(
         file=stored.file,
         filename=stored.filename,
         sha256=stored.sha256,
         size=stored.size,
         warnings=as_warnings(*capped(found.problems)),
-        description=" ".join(filter(None, [described(baseline(job.submission.built_in)), rests_on])),
+        description=" ".join(filter(None, [described(written), rests_on])),
     )
     submission = Submission.objects.select_related("phase__task").get(pk=job.submission.pk)
     gold = Gold.objects.current(submission.phase)

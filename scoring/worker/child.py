@@ -3,23 +3,26 @@
 import fcntl
 import json
 import os
+import select
 import shutil
 import signal
-import subprocess
+import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
 from citeboard.core.confined import limits as ends
+from citeboard.core.confined.fork_server import OUT_OF_TIME
 from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import SINGLE_THREADED
+from citeboard.core.confined.pool import SINGLE_THREADED, ForkServer, ServerLost, heard
+from citeboard.core.confinement import means
 from scoring.worker import confined
 from tasks.jobs.work import JobDied, JobWaits
 from tasks.types import Problem
@@ -27,8 +30,8 @@ from tasks.types import Problem
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
-#: Files of a scorer's folder: what it keeps with the scores, and the pairs that are pending.
-STATISTICS, PENDING = "statistics.npz", "pending.jsonl"
+#: Seconds in which its server says that a scorer is gone.
+FAREWELL = 2.0
 #: Names of the environment a scorer is given; everything else, secrets above all, stays with the worker.
 PASSED_ON = (
     *("CITEBOARD_CACHE_DIR", "CITEBOARD_CACHE_MB", "CITEBOARD_DEVICE", "CUDA_VISIBLE_DEVICES", "HF_HOME"),
@@ -79,104 +82,104 @@ class ScorerCommand:
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
 
 
+_server: ForkServer | None = None
+
+
+def scorer_server() -> ForkServer:
+    """Of this process: started where there is none, or none that answers."""
+    global _server  # noqa: PLW0603  (there is one of them in a process)
+    wanted = tuple(COMMAND), environment()
+    if _server is not None and (not _server.is_usable or (_server.command, _server.environment) != wanted):
+        _server.close()
+        _server = None
+    if _server is None:
+        _server = ForkServer(*wanted)
+    return _server
+
+
 class Scorer:
-    """A scorer's process, which gets ready at once and begins when it is told what to score."""
+    """A scorer's folder and, from when it is told what to score, its process."""
 
     limits: Limits
 
     def __init__(self, work: Path) -> None:
         self._kept = ScorerFolder(work)
         self.folder = self._kept.path
-        self.statistics = self.folder / STATISTICS
-        self.pending = self.folder / PENDING
-        self._said = self.folder / "said.json"
-        self._described = _Told(self.folder / "told.txt")
-        self._deadline = float("inf")
+        self._printed, told = self.folder / confined.PRINTED, self.folder / confined.TOLD
+        for path in (self._printed, told):
+            path.touch()
+        self._described = _Told(told)
+        self._read = 0
+        self._line: socket.socket | None = None
+        self._heard = b""
+        self._deadline, self._is_too_slow = float("inf"), False
         self._scorer_command: ScorerCommand | None = None
-        try:
-            with self._said.open("wb") as said, self._described.path.open("wb") as told:
-                self.process = subprocess.Popen(
-                    COMMAND,
-                    stdin=subprocess.PIPE,
-                    stdout=said,
-                    stderr=told,
-                    cwd=self.folder,
-                    env=environment(self.folder),
-                    start_new_session=True,
-                )
-        except OSError:
-            self._kept.close()
-            raise
-
-    @property
-    def is_ready(self) -> bool:
-        return self.process.poll() is None
 
     def begin(self, command: ScorerCommand, limits: Limits) -> None:
-        self.limits = limits
-        line = {
-            "arguments": [*command.arguments, "--progress", "--json"],
-            "limits": asdict(self.limits),
-            "uses_kernel": settings.CONFINEMENT == "kernel",
-        }
-        self._scorer_command = command
-        self._deadline = time.monotonic() + self.limits.wall_seconds
-        assert self.process.stdin is not None
+        self.limits, self._scorer_command = limits, command
+        words = [*command.arguments, "--progress", "--json"]
+        order = {"words": words, "uses_kernel": bool(means())}
         try:
-            self.process.stdin.write(json.dumps(line).encode() + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError as gone:
+            self._line = scorer_server().begin("", order, folder=self.folder, limits=limits)
+        except (ServerLost, OSError) as gone:
             raise ScorerDied("The scorer was gone before it began.") from gone
+        self.begin_step()
+
+    def begin_step(self) -> None:
+        self._deadline = time.monotonic() + self.limits.wall_seconds
 
     def ended(self, *, within: float) -> bool:
-        try:
-            self.process.wait(within)
-        except subprocess.TimeoutExpired:
-            if time.monotonic() > self._deadline:
-                raise RunFailed(f"{self._doing} took more than {self.limits.wall_seconds:g} s.") from None
-            return False
-        return True
+        """Whether it has, or takes too long for a step, at the latest after so many seconds."""
+        assert self._line is not None
+        if select.select([self._line], [], [], within)[0]:
+            part = self._line.recv(64)
+            self._heard += part
+            return not part
+        self._is_too_slow = time.monotonic() > self._deadline
+        return self._is_too_slow
+
+    @property
+    def pid(self) -> int | None:
+        began = self._heard.partition(b"\n")[0].split()
+        return int(began[-1]) if len(began) > 1 else None
 
     @property
     def progress(self) -> float:
         self._described.read()
         return self._described.progress
 
-    def result(self) -> dict[str, Any]:
-        """What the scorer printed, once it has ended. Raises RunFailed, ScorerDied or ScorerWaits."""
-        self._described.read()
-        code = self.process.returncode
-        if code == 0:
-            try:
-                result: dict[str, Any] = json.loads(self._said.read_bytes())
-            except ValueError as broken:
-                raise ScorerDied("The scorer ended in the middle of its answer.") from broken
-            return result
-        raise self._verdict(code)
+    def results(self) -> Iterator[dict[str, Any]]:
+        """What the scorer has printed since this was asked for last: a line for each rule set."""
+        with self._printed.open("rb") as file:
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                with suppress(ValueError):
+                    result = json.loads(line.lstrip(b","))
+                    if isinstance(result, dict):
+                        yield result
 
     @property
-    def last_words(self) -> str:
-        self._described.read()
-        return "\n".join(self._described.words[-30:])
+    def has_refused_all(self) -> bool:
+        """It ended by what holds for every rule set that has no result."""
+        return self._code in (confined.REFUSED, confined.UNAVAILABLE)
 
-    def close(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self._kept.close()
-
-    @property
-    def _doing(self) -> str:
-        return self._scorer_command.doing if self._scorer_command else "Nothing"
-
-    def _verdict(self, code: int) -> Exception:
+    def verdict(self, rules: str) -> Exception:
+        """Why the scorer that has ended has printed no result for the rule set."""
         assert self._scorer_command is not None
+        self._described.read()
+        code = self._code
         too_much_memory = RunFailed(
             f"{self._doing} needed more than {self.limits.memory_mb} MB of memory.", hit_limit=True
         )
+        if self._is_too_slow or f"\n{OUT_OF_TIME} ".encode() in self._heard:
+            return RunFailed(f"{self._doing} took more than {self.limits.wall_seconds:g} s.")
+        if code is None:
+            return ScorerDied("The scorer was ended with the process that had started it.")
+        if code == 0:
+            return ScorerDied("The scorer ended in the middle of its answer.")
         if code == -signal.SIGXCPU:
             words = f"{self._doing} took more than {self.limits.cpu_seconds} s of computing."
             return RunFailed(words, hit_limit=True)
@@ -189,8 +192,9 @@ class Scorer:
             )
         if code == confined.REFUSED:
             return self._scorer_command.refused(self._described.problems, self._described.more)
-        if code == confined.UNAVAILABLE and self._described.pending:
-            return PairsPending(*self._described.pending)
+        pending = self._described.pending
+        if code == confined.UNAVAILABLE and (pairs := pending.get(rules) or pending.get("")):
+            return PairsPending(*pairs)
         said = {
             ends.OUT_OF_MEMORY: too_much_memory,
             ends.FILE_TOO_LARGE: RunFailed(
@@ -206,6 +210,31 @@ class Scorer:
         }
         return said.get(code) or OurFault(self._scorer_command.fault)
 
+    @property
+    def last_words(self) -> str:
+        self._described.read()
+        return "\n".join(self._described.words[-30:])
+
+    def close(self) -> None:
+        if self._line is not None:
+            with self._line as line:
+                # Its server ends it, and says so before its folder goes.
+                with suppress(OSError):
+                    line.shutdown(socket.SHUT_WR)
+                while heard(line, FAREWELL):
+                    pass
+        self._kept.close()
+
+    @property
+    def _code(self) -> int | None:
+        # How it ended, and the seconds of computing that it took.
+        how = self._heard.partition(b"\n")[2].partition(b" ")[0]
+        return int(how) if how.lstrip(b"-").isdigit() else None
+
+    @property
+    def _doing(self) -> str:
+        return self._scorer_command.doing if self._scorer_command else "Nothing"
+
 
 class _Told:
     def __init__(self, path: Path) -> None:
@@ -213,7 +242,8 @@ class _Told:
         self.progress = 0.0
         self.problems: list[dict[str, Any]] = []
         self.more = 0
-        self.pending: tuple[int, int] | None = None
+        #: By rule set, of which a scorer that has but one says no name.
+        self.pending: dict[str, tuple[int, int]] = {}
         self.words: list[str] = []
         self._read = 0
 
@@ -237,7 +267,7 @@ class _Told:
             case {"problem": dict() as problem}:
                 self.problems.append(problem)
             case {"pending": int() as pending, "pairs": int() as pairs}:
-                self.pending = (pending, pairs)
+                self.pending[said.get("rules", "")] = (pending, pairs)
             case {"more": int() as more}:
                 self.more = more
             case _:
@@ -268,7 +298,7 @@ def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> 
     return RunFailed(words, [*own, *unlisted])
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment() -> dict[str, str]:
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
         # Libraries that would count the machine's semaphores may not, and say so at length.
@@ -277,7 +307,6 @@ def environment(folder: Path) -> dict[str, str]:
         "PATH": os.defpath,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "platform", ROOT, settings.MODELS_DIR / "packages"))),
-        "TMPDIR": str(folder),
         **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         **dict.fromkeys((*SINGLE_THREADED, *OFFLINE), "1"),
     }

@@ -32,18 +32,19 @@ from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
 from tasks.jobs import interruptions
 from tasks.jobs.engine import JobLost, heartbeat, row_of
-from tasks.jobs.queue_choice import claimable
+from tasks.jobs.queue_choice import claimable, served
 from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Gold, Job, Phase
 from tasks.models.seasons import bump_version
 
-#: Seconds after which the queue may have its worker back, and after which classes ask whether it wants it.
+#: Seconds after which the queue may have its worker back, and after which it is asked whether it wants it.
 LONGEST, MOMENT = 10.0, 0.1
 
 #: By dimension, class and metric.
 Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 
 log = logging.getLogger(__name__)
+
 
 #: Wakes of earlier releases name it.
 compare_board = take_jobs
@@ -55,14 +56,21 @@ def compare(job: Job) -> None:
     until = time.monotonic() + LONGEST
     unreadable: set[int] = set()
     group = group_name(os.getpgrp())
+    at_a_time = 1
     while True:
+        began = time.monotonic()
         interruptions.check()
         phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
         # What the board stands on, and what it will stand on when all runs have been scored again.
         golds = {gold.pk: gold for gold in (board_gold(phase), Gold.objects.current(phase)) if gold}
         priority = Job.Priority.COMPARISON
         try:
-            has_found = any(_compare_some(job, order, phase, gold, unreadable) for gold in golds.values())
+            has_found = any(
+                _compare_some(job, order, phase, gold, unreadable, at_a_time) for gold in golds.values()
+            )
+            # As many as a moment is enough for, going by how long these have taken.
+            fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
+            at_a_time = max(1, min(fitting, 2 * at_a_time, AT_A_TIME))
             if not has_found and any(some_classes(phase, order.rules, gold) for gold in golds.values()):
                 has_found, priority = True, Job.Priority.CLASSES
                 _renew(job)
@@ -73,19 +81,26 @@ def compare(job: Job) -> None:
         if not has_found:
             if finish(order, job, phase.version):
                 return
-        elif time.monotonic() > until or claimable(group).filter(priority__lt=priority).exists():
+        elif time.monotonic() > until or any(
+            jobs.filter(priority__lt=priority).exists()
+            # Those of its own kind may be taken as soon as it is given up.
+            for jobs in (claimable(group), served().filter(kind=job.kind))
+        ):
             give_way(job, priority)
             return
 
 
-def _compare_some(job: Job, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]) -> bool:
-    """The evaluation with the most comparisons still to make with some of those that it has not been compared
-    with; False where none is left.
+def _compare_some(
+    job: Job, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int], at_a_time: int
+) -> bool:
+    """The evaluation with the most comparisons still to make with so many of those that it has not been
+    compared with; False where none is left.
     """
     if order.rules not in phase.task.rules:
         return False
     board = standings(phase, None, order.rules, gold=gold, audience=Audience.ORGANISER)
-    rows = sorted(row.evaluation for row in board.rows if row.rank is not None)
+    ranked = [row.evaluation for row in board.rows if row.rank is not None]
+    rows = sorted(Evaluation.objects.filter(pk__in=ranked, withheld="").values_list("pk", flat=True))
     if board.ranking is None or len(rows) < 2:
         return False
     name = board.ranking.metric
@@ -98,7 +113,7 @@ def _compare_some(job: Job, order: BoardOrder, phase: Phase, gold: Gold, unreada
         return False
     one, _ = Counter(itertools.chain.from_iterable(left)).most_common(1)[0]
     others = [first if second == one else second for first, second in left if one in (first, second)]
-    evaluations = Evaluation.objects.in_bulk([one, *others[:AT_A_TIME]])
+    evaluations = Evaluation.objects.in_bulk([one, *others[:at_a_time]])
     task_type = phase.task.task_type
     metric = metric_of(task_type, name, order.rules, task_type.checked_options(evaluations[one].options))
     if not metric.is_exchangeable:
@@ -189,7 +204,9 @@ def intervals_of(evaluation: Evaluation) -> Found:
         if metric is not None and metric.is_decomposable and metric.statistic in statistics.matrices
     ]
     return {
-        dimension: class_intervals(metrics, statistics.matrices, statistics.units, labels)
+        dimension: class_intervals(
+            metrics, statistics.matrices, statistics.units, labels, statistics.clusters
+        )
         for dimension, labels in statistics.features.items()
     }
 

@@ -1,35 +1,37 @@
 """The scorer's own process: the offline scorer behind limits, gone when whoever started it is gone.
 
-`python -P -m scoring.worker.confined` gets ready and waits for one line on standard input that says what to
-score. It ends when standard input closes, whatever it is doing. It knows neither database nor storage. Of the
-file system it sees what it is told to read, the models that are installed, and its own folder.
+`python -P -m scoring.worker.confined FD` imports what scoring needs, once, and forks a process for each run
+that its worker sends over the socket FD. Neither knows database or storage. Of the file system the process of
+a run sees what it is told to read, the models that are installed, and its own folder.
 """
 
-import json
 import os
 import re
 import sys
 import sysconfig
-import threading
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import ClassVar
 
-from citeboard.core.confined.limits import Limits, apply_limits, die_with_parent, exit_code_of
-from citeboard.core.confined.rights import Rights, give_up
+from citeboard.core.confined.fork_server import Order, Server, orders_of_sender, preload, told_and_code
+from citeboard.core.confined.limits import begin_next_step, die_with_parent
+from citeboard.core.confined.rights import Rights, give_up_calls, give_up_files
 
 #: Exit codes that are the offline scorer's own words, for a refused run and for a model it lacks.
 REFUSED = 2
 UNAVAILABLE = 6
-NICENESS = 5
+#: In the folder of the run: what the offline scorer printed, and what it said on standard error.
+PRINTED, TOLD = "said.json", "told.txt"
 READY = (
     "scoring.__main__",
-    "scoring.offline.evaluate",
+    "scoring.offline.entailment_exchange",
     "scoring.offline.evaluate",
     "numpy.random",
     "rapidfuzz.distance",
+    "scipy.special",
 )
 ROOT = Path(__file__).resolve().parents[2]
 #: What libraries ask of the machine, none of it secret, and where systems keep data for programs.
@@ -44,33 +46,48 @@ LOCKED = ("urlextract/data",)
 _ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
 
 
-def main() -> int:
-    die_with_parent()
-    os.nice(NICENESS)
-    for module in READY:
-        import_module(module)
-    import_module("tasks.types").task_types()
-    line = b""
-    while not line.endswith(b"\n"):
-        # Unbuffered and byte by byte: the rest of standard input belongs to the thread that watches it.
-        byte = os.read(0, 1)
-        if not byte:
-            return 0
-        line += byte
-    order: Mapping[str, Any] = json.loads(line)
-    if order["uses_kernel"]:
-        # Before there is a second thread, which would keep its rights.
-        give_up(_rights(order["arguments"]))
-    threading.Thread(target=_end_when_left_alone, daemon=True).start()
-    apply_limits(Limits(**order["limits"]))
-    from scoring.__main__ import main as offline
+class ScorerServer(Server):
+    outputs: ClassVar[Mapping[int, str]] = {1: PRINTED, 2: TOLD}
 
-    try:
-        return offline(order["arguments"])
-    except (MemoryError, OSError) as error:
-        if (code := exit_code_of(error)) is None:
-            raise
+    def confine(self, order: Order) -> None:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
+        if order.arguments["uses_kernel"]:
+            rights = _rights(order.arguments["words"])
+            give_up_files(rights)
+            give_up_calls(rights)
+
+    def work(self, order: Order, shared: object) -> int:
+        from scoring.__main__ import main as offline
+
+        try:
+            code = offline(order.arguments["words"], next_step=partial(begin_next_step, order.limits))
+            sys.stdout.flush()
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 1
+        except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
+            return told_and_code(error)
         return code
+
+
+def main() -> None:
+    with orders_of_sender() as orders:
+        die_with_parent()
+        preload(READY)
+        import_metrics()
+        ScorerServer(orders, readable=(), means=()).serve()
+
+
+def import_metrics() -> None:
+    from scoring.__main__ import parser
+    from scoring.metrics import metrics_of
+    from tasks.types import task_types
+
+    parser()
+    for kind in task_types().values():
+        for rules in kind.rules:
+            # What of it lacks a package says so where it is scored.
+            with suppress(Exception):
+                metrics_of(kind, rules, kind.checked_options({}))
 
 
 def _rights(arguments: Sequence[str]) -> Rights:
@@ -96,15 +113,5 @@ def _rights(arguments: Sequence[str]) -> Rights:
     return Rights(readable=readable, writable=writable, may_start_processes=True)
 
 
-def _end_when_left_alone() -> None:
-    while os.read(0, 1024):
-        pass
-    os._exit(1)
-
-
-def run() -> NoReturn:
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    run()
+    main()

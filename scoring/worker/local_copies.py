@@ -75,16 +75,20 @@ def _place_of(stored: str) -> Path:
 
 def run_copy(submission: Submission, folder: Path) -> Path:
     """The run, in a folder of its own so that no name of a team's choosing meets another file."""
-    place = folder / "run"
+    path = copied_run(submission, folder)
     with storage_in_use():
-        place.mkdir(mode=0o700)
-        copy = storage.local_copy(storage.runs, submission.file, place)
+        path.parent.mkdir(mode=0o700)
+        copy = storage.local_copy(storage.runs, submission.file, path.parent)
         with copy.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != submission.sha256:
         raise RunFailed("The stored run is not the file that was sent; please submit it again.")
+    return copy.rename(path)
+
+
+def copied_run(submission: Submission, folder: Path) -> Path:
     # Task types tell formats by suffix.
-    return copy.rename(place / f"run{PurePosixPath(submission.filename).suffix.lower()}")
+    return folder / "run" / f"run{PurePosixPath(submission.filename).suffix.lower()}"
 
 
 def remove_leftovers() -> int:

@@ -16,6 +16,7 @@ from citeboard.teams.models import User
 from scoring.board.counting import unsettled
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore
+from tasks.gold.early import nothing_early
 from tasks.gold.gold_files import gold_change, keep_uploaded_gold, record_gold
 from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
@@ -160,6 +161,22 @@ def fill_up(*phases: Phase) -> int:
     return _waiting() - before
 
 
+def follow_release() -> int:
+    """Have the runs of phases scored again of which something else is to be told now; how many phases."""
+    limited = Q(public_part__isnull=False) | Q(ladder=True)
+    limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
+    was_limited = Evaluation.objects.filter(~Q(release=""), phase=OuterRef("pk"))
+    going = Rescore.objects.filter(phase=OuterRef("pk"), ended_at=None)
+    phases = Phase.objects.filter(limited | Exists(was_limited)).exclude(Exists(going))
+    asked = 0
+    for phase in phases.select_related("task__season"):
+        gold = Gold.objects.current(phase)
+        if gold is not None and _done_and_outdated(phase, gold).exists():
+            ask_for_phase(phase=phase, by=None)
+            asked += 1
+    return asked
+
+
 def progress(phase: Phase) -> Progress:
     gold = Gold.objects.current(phase)
     runs = Submission.objects.filter(phase=phase, status=Status.SCORED)
@@ -195,7 +212,9 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
             )
         up_to_date = own.filter(rules=rules).alias(n=Count("scores", filter=current)).filter(n=len(metrics))
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
-    return own.filter(found)
+    # Those of which something else is told now, as at the end of a phase whose split has a private part.
+    told_otherwise = ~Q(release=phase.release_at(timezone.now())) & ~Q(submission__kind=Submission.Kind.HUMAN)
+    return own.filter(found | told_otherwise)
 
 
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
@@ -265,7 +284,7 @@ def publish_gold(
     except InputRefused as refused:
         raise GoldRefused(refused.problems) from refused
     made = []
-    with transaction.atomic():
+    with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
         for (task, split), kept in zip(splits, packed, strict=True):
             before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
             gold, is_new = record_gold(task=task, split=split, kept=kept, reason=reason, again=again)

@@ -1,10 +1,11 @@
 """Scoring a run: have a process of its own do it, and publish what came out."""
 
+import json
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,16 +18,16 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.confined.limits import Limits
+from citeboard.core.confinement import why_nothing_is_read
 from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import forget_comparisons
 from scoring.metrics.entailment import stored_model
 from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdowns
+from scoring.receipts.log import write_receipt
 from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
 from scoring.tools.baselines import baseline
 from scoring.worker.baseline_runs import keep_written
 from scoring.worker.child import (
-    PENDING,
-    STATISTICS,
     OurFault,
     PairsPending,
     RunFailed,
@@ -38,6 +39,7 @@ from scoring.worker.child import (
 )
 from scoring.worker.entailment_labels import is_outdated, local_options
 from scoring.worker.local_copies import (
+    copied_run,
     forget_gold,
     gold_copy,
     inputs_copy,
@@ -46,10 +48,13 @@ from scoring.worker.local_copies import (
     work_folder,
 )
 from scoring.worker.pending_labels import wait_for_labels
+from scoring.worker.release import Told, by_ladder, drawn_part, told_of
 from tasks.jobs import engine, interruptions, leases
-from tasks.jobs.interruptions import default_on_database_error, retry_on_database_error
-from tasks.jobs.work import take_job, take_jobs
+from tasks.jobs.interruptions import DATABASE_ERRORS, default_on_database_error, retry_on_database_error
+from tasks.jobs.work import settle, take_job, take_jobs
 from tasks.models import Job, Submission, Task
+from tasks.submissions.late_reading import read_late
+from tasks.submissions.refusals import RunRejected
 from tasks.submissions.run_card import as_warnings
 from tasks.types import Problem
 from tasks.types.problems import capped
@@ -63,76 +68,113 @@ score_next, score = take_jobs, take_job
 
 
 def score_run(job: Job) -> None:
+    """The job with those of the run's other rule sets, in one process; each comes to an end of its own."""
+    if undecided := why_nothing_is_read():
+        raise ScorerWaits(f"{undecided[:1].upper()}{undecided[1:]}.")
+    left = [job, *retry_on_database_error(leases.claim_others, job)]
     try:
         with closing(ready_scorer()) as scorer:
-            _score_and_publish(job, scorer)
-    except RunFailed as reason:
-        if isinstance(reason, OurFault) and job.attempt == 1 < settings.MAX_ATTEMPTS:
-            forget_gold(job.gold)
-            raise ScorerDied(BEGUN_AGAIN) from reason
-        fail = partial(leases.fail, hit_limit=reason.hit_limit)
-        retry_on_database_error(fail, job, str(reason), reason.problems)
+            try:
+                _score_and_publish(left, scorer)
+            except interruptions.Stopping as reason:
+                # Before the scorer says farewell, for which a group that ends does not wait.
+                while left:
+                    settle(left.pop(), reason)
+    except DATABASE_ERRORS:
+        raise
+    except Exception as reason:  # noqa: BLE001  (whatever it is, the jobs say so)
+        for unfinished in left:
+            _settle(unfinished, reason)
 
 
-def _score_and_publish(job: Job, scorer: Scorer) -> None:
-    silent_since = time.monotonic()
-    command = scorer_command(job, scorer.folder)
-    began = time.monotonic()
-    scorer.begin(command, limits_for(job.submission.phase.task))
-    log.info("Job %s is scored by process %s", job.pk, scorer.process.pid, extra=engine.described(job))
-    prepare_scorer()
-    while not scorer.ended(within=TICK):
+def _score_and_publish(left: list[Job], scorer: Scorer) -> None:
+    """Takes each job out of ``left`` that has come to its end. What is raised is the end of the others."""
+    jobs = list(left)
+    silent_since = began = time.monotonic()
+    scorer.begin(scorer_command(jobs, scorer.folder), limits_for(jobs[0].submission.phase.task, len(jobs)))
+    has_ended = is_logged = False
+    while not has_ended:
+        has_ended = scorer.ended(within=TICK)
+        if scorer.pid and not is_logged:
+            is_logged = True
+            for job in jobs:
+                log.info("Job %s is scored by process %s", job.pk, scorer.pid, extra=engine.described(job))
+        for result in scorer.results():
+            # A process that has but one may say no rule set.
+            for job in [job for job in left if len(jobs) == 1 or job.rules == result.get("rules")]:
+                left.remove(job)
+                _publish_or_settle(job, scorer, result, time.monotonic() - began)
+                began = time.monotonic()
+                scorer.begin_step()
         interruptions.check()
         if time.monotonic() - silent_since > min(MAX_SILENCE, settings.LEASE_SECONDS / 4):
-            heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
-            if not default_on_database_error(heartbeat, otherwise=True):
-                raise engine.JobLost
+            for job in list(left):
+                heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
+                if not default_on_database_error(heartbeat, otherwise=True):
+                    left.remove(job)
+                    settle(job, engine.JobLost())
+            if not left:
+                return
             silent_since = time.monotonic()
     if scorer.last_words:
-        log.warning("The scorer of job %s said: %s", job.pk, scorer.last_words, extra=engine.described(job))
+        words = "The scorer of job %s said: %s"
+        log.warning(words, jobs[0].pk, scorer.last_words, extra=engine.described(jobs[0]))
+    is_under_way = True
+    while left:
+        job = left.pop(0)
+        if is_under_way or scorer.has_refused_all:
+            _end_without_result(job, scorer)
+            is_under_way = False
+        else:
+            begin_anew = partial(engine.requeue, is_counted=False)
+            retry_on_database_error(begin_anew, job, "The scorer ended with another rule set of the run.")
+
+
+def _publish_or_settle(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float) -> None:
     try:
-        result = scorer.result()
-    except PairsPending as missing:
-        # Until its labels come; if some came while it was scored, it goes on at once.
-        has_waited = retry_on_database_error(wait_for_labels, job, missing, scorer.pending)
-        if has_waited and retry_on_database_error(is_outdated, job, scorer.folder):
-            retry_on_database_error(engine.resume, job)
+        is_published = publish(job, scorer, result, seconds)
+    except DATABASE_ERRORS:
+        raise
+    except Exception as reason:  # noqa: BLE001  (whatever it is, the job says so)
+        _settle(job, reason)
     else:
-        if not publish(job, scorer, result, time.monotonic() - began):
-            raise engine.JobLost
+        if not is_published:
+            settle(job, engine.JobLost())
+
+
+def _end_without_result(job: Job, scorer: Scorer) -> None:
+    verdict = scorer.verdict(job.rules)
+    if not isinstance(verdict, PairsPending):
+        _settle(job, verdict)
+        return
+    # Until its labels come; if some came while it was scored, it goes on at once.
+    pairs = scorer.folder / pending_file(job)
+    has_waited = retry_on_database_error(wait_for_labels, job, verdict, pairs)
+    if has_waited and retry_on_database_error(is_outdated, job, scorer.folder):
+        retry_on_database_error(engine.resume, job)
+
+
+def _settle(job: Job, reason: Exception) -> None:
+    if isinstance(reason, OurFault) and job.attempt < settings.MAX_ATTEMPTS:
+        forget_gold(job.gold)
+        reason = ScorerDied(BEGUN_AGAIN)
+    if isinstance(reason, RunFailed):
+        fail = partial(leases.fail, hit_limit=reason.hit_limit)
+        retry_on_database_error(fail, job, str(reason), reason.problems)
+    else:
+        settle(job, reason)
 
 
 #: The largest file that a scoring may write.
 MAX_FILE_MB = 1024
 
-_is_worker = False
-_waiting: Scorer | None = None
-
-
-def begin_work() -> None:
-    global _is_worker  # noqa: PLW0603  (a process is a worker or is none)
-    _is_worker = True
-    prepare_scorer()
-
-
-def prepare_scorer() -> None:
-    global _waiting  # noqa: PLW0603  (there is one of them in a process)
-    if _is_worker and _waiting is None:
-        with suppress(ScorerWaits):
-            _waiting = _started()
-
 
 def ready_scorer() -> Scorer:
-    global _waiting
-    taken, _waiting = _waiting, None
-    if taken is not None and taken.is_ready:
-        return taken
-    if taken is not None:
-        taken.close()
-    return _started()
+    with storage_in_use():
+        return Scorer(work_folder())
 
 
-def limits_for(task: Task) -> Limits:
+def limits_for(task: Task, rule_sets: int = 1) -> Limits:
     seconds = min(task.max_seconds or settings.SCORING_TIMEOUT, settings.SCORING_TIMEOUT)
     return Limits(
         cpu_seconds=seconds,
@@ -140,12 +182,8 @@ def limits_for(task: Task) -> Limits:
         wall_seconds=2 * seconds,
         memory_mb=min(task.max_memory_mb or settings.SCORING_MEMORY_MB, settings.SCORING_MEMORY_MB),
         file_mb=MAX_FILE_MB,
+        steps=rule_sets,
     )
-
-
-def _started() -> Scorer:
-    with storage_in_use():
-        return Scorer(work_folder())
 
 
 #: The run of a built-in baseline, in the folder of the process that computes it.
@@ -164,27 +202,31 @@ CHECK_FAULT = (
 )
 
 
-def scorer_command(job: Job, folder: Path) -> ScorerCommand:
-    """By the job's step. Raises RunFailed or ScorerWaits where the files cannot be had."""
+def scorer_command(jobs: Sequence[Job], folder: Path) -> ScorerCommand:
+    """By the step of the jobs, all of one run. Raises RunFailed or ScorerWaits where files are missing."""
+    job = jobs[0]
     submission = job.submission
-    task_type = submission.phase.task.type
+    task_type = submission.phase.task.task_type.reference
     if job.kind == Job.Kind.WRITE:
-        chosen = baseline(submission.built_in)
+        declared = submission.phase.task.task_type.declared
+        chosen = baseline(submission.built_in, submission.phase.task.task_type)
+        named = [json.dumps(declared.files), chosen.name] if declared else [chosen.name]
         source = gold_copy(job.gold) if chosen.learns_from_gold else inputs_copy(job.gold)
         wanted = [option.name for option in chosen.options if option.name in job.options]
         options = _options({name: job.options[name] for name in wanted})
         what, otherwise = "The baseline could not be computed", "it cannot read the files of this phase"
         return ScorerCommand(
-            ["baseline", chosen.name, f"--gold={source}", f"--out={folder / WRITTEN}", *options],
+            ["baseline", *named, f"--gold={source}", f"--out={folder / WRITTEN}", *options],
             doing="Computing the baseline",
             fault="The baseline failed by a fault of its own; the log says what happened.",
             refused=partial(_impossible, what, otherwise),
         )
     gold = f"--gold={gold_copy(job.gold)}"
-    rules, statistics = f"--rules={job.rules}", f"--statistics={folder / STATISTICS}"
+    each = [f"--rules={job.rules}" for job in jobs]
+    each += [f"--statistics={folder / statistics_file(job)}" for job in jobs]
     if submission.kind == Submission.Kind.HUMAN:
         return ScorerCommand(
-            ["papers", "human-line", task_type, gold, rules, *_options(job.options), statistics],
+            ["papers", "human-line", task_type, gold, *each, *_options(job.options)],
             doing="Scoring",
             fault="The human line could not be scored by a fault of the scorer; the log says what happened.",
             refused=partial(_impossible, "The human line cannot be scored", "the gold does not allow it"),
@@ -195,10 +237,22 @@ def scorer_command(job: Job, folder: Path) -> ScorerCommand:
     if job.kind == Job.Kind.CHECK:
         arguments = ["check", *files, *_options(job.options)]
         return ScorerCommand(arguments, doing="Checking", fault=CHECK_FAULT, refused=refused)
-    arguments = ["score", *files, rules, *_options(local_options(job, folder)), statistics]
+    arguments = ["score", *files, *each, *_options(local_options(job, folder))]
+    if part := drawn_part(submission.phase):
+        arguments.append(f"--part={part}")
     if stored_model(job.options) is not None:
-        arguments.append(f"--pending={folder / PENDING}")
+        arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
     return ScorerCommand(arguments, doing="Scoring", fault=SCORING_FAULT, refused=refused)
+
+
+def statistics_file(job: Job) -> str:
+    """In the folder of its scorer: what is kept with the scores."""
+    return f"statistics-{job.pk}.npz"
+
+
+def pending_file(job: Job) -> str:
+    """There: the pairs that are pending."""
+    return f"pending-{job.pk}.jsonl"
 
 
 def _options(options: Mapping[str, str]) -> list[str]:
@@ -219,16 +273,27 @@ def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float)
         # Queue what can be scored, with the warnings of the check.
         problems = [Problem(**warning) for warning in result["warnings"]]
         named = [own if own.file else replace(own, file=job.submission.filename) for own in problems]
-        return retry_on_database_error(leases.accept, job, as_warnings(*capped(named)))
-    name = keep_statistics(job, scorer.statistics)
+        fill_in = read_header(job.submission, scorer.folder)
+        return retry_on_database_error(leases.accept, job, as_warnings(*capped(named)), fill_in)
+    told = told_of(job, result, scorer.folder / statistics_file(job))
+    name = keep_statistics(job, scorer.folder / statistics_file(job))
     is_published = False
     try:
-        record = partial(record_scores, job=job, result=result, statistics=name, seconds=seconds)
+        record = partial(record_scores, job=job, result=result, statistics=name, seconds=seconds, told=told)
         is_published = retry_on_database_error(leases.complete, job, record)
     finally:
         if not is_published:
             retry_on_database_error(discard_statistics, name)
     return is_published
+
+
+def read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
+    """What a run says of itself that nobody has read yet. Raises RunFailed."""
+    try:
+        return read_late(submission, copied_run(submission, folder), folder)
+    except RunRejected as refused:
+        problems = [problem.as_dict() for problem in refused.problems]
+        raise RunFailed(f"The run cannot be taken: {refused.problems[0].message}.", problems) from refused
 
 
 def keep_statistics(job: Job, path: Path) -> str:
@@ -244,9 +309,14 @@ def discard_statistics(name: str) -> None:
         storage.statistics.delete(name)
 
 
-def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, seconds: float) -> Evaluation:
-    """Replace what is known of the job's scoring, in the transaction that ends the job."""
-    submission, metrics = job.submission, result["metrics"]
+def record_scores(
+    *, job: Job, result: Mapping[str, Any], statistics: str, seconds: float, told: Told | None = None
+) -> Evaluation:
+    """Replace what is known of the job's scoring, in the transaction that ends the job; ``told`` is what may
+    be known of it, all where it is not given.
+    """
+    told = by_ladder(job, told or Told(metrics=result["metrics"], breakdowns=result["breakdowns"]))
+    submission, metrics = job.submission, told.metrics
     same: dict[str, Any] = {
         "submission": submission,
         "gold": job.gold,
@@ -275,15 +345,20 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
             "seconds": seconds,
             "attempt": job.attempt,
             "has_class_intervals": False,
+            "release": told.release,
+            "withheld": told.withheld,
+            "untold": dict(told.untold),
+            "probe": told.probe,
         },
     )
     evaluation.scores.all().delete()
     evaluation.breakdowns.all().delete()
     save_scores(evaluation, metrics)
-    breakdowns = result["breakdowns"].items()
+    breakdowns = told.breakdowns.items()
     save_breakdowns([Breakdown.of(evaluation, *said) for said in breakdowns if any(said[1].values())])
     if not is_new and _numbers_of(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
+    write_receipt(evaluation, {**result, "metrics": metrics})
     forget_comparisons(evaluation)
 
     def forget_earlier_attempts() -> None:
@@ -333,6 +408,7 @@ def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]
             low=said["low"],
             high=said["high"],
             n=said["n"],
+            withheld=said.get("withheld", ""),
         )
         for key, said in zip(keys, metrics.values(), strict=True)
     )

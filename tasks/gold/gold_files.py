@@ -19,6 +19,8 @@ from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, 
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold import packing
+from tasks.gold.content import PACK, note_content
+from tasks.gold.early import nothing_early
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
@@ -27,7 +29,6 @@ from tasks.types.files import open_inputs
 from tasks.types.problems import from_values
 from tasks.webhooks.services import queue_event
 
-PACK = "tasks.gold.packing:pack"
 #: Copies of indexes on this machine; the oldest goes first.
 MAX_INDEXES = 40
 
@@ -54,6 +55,8 @@ class KeptGold:
     file: str
     index: str
     public: str
+    content: bytes
+    held: bytes
     statistics: list[dict[str, Any]]
 
 
@@ -62,14 +65,16 @@ def load_gold(
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         prepared = prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
-        return record_gold(task=task, split=split, kept=keep_gold(prepared), reason=reason, again=again)
+        kept = keep_gold(prepared)
+    with transaction.atomic(), nothing_early(task.season, by=None):
+        return record_gold(task=task, split=split, kept=kept, reason=reason, again=again)
 
 
 def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
     facts = {
-        "task_type": chosen.slug,
+        "task_type": chosen.reference,
         "options": chosen.checked_options(task.options),
         "filename": filename,
     }
@@ -84,6 +89,8 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
                 file=done.file(packing.GOLD),
                 index=done.file(packing.INDEX),
                 public=done.file(packing.PUBLIC),
+                content=done.file(packing.CONTENT),
+                held=done.file(packing.HELD),
                 statistics=done.result["statistics"],
             )
             return keep_gold(prepared)
@@ -100,6 +107,8 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         file=_kept(prepared.file, folder),
         index=_kept(prepared.index, folder),
         public=_kept(prepared.public, folder),
+        content=prepared.content.read_bytes(),
+        held=prepared.held.read_bytes(),
         statistics=prepared.statistics,
     )
 
@@ -120,6 +129,7 @@ def record_gold(
         if present is not None and present.digest == kept.digest:
             Gold.objects.filter(pk=present.pk).update(**derived)
             present.refresh_from_db()
+            note_content(present, kept.content, kept.held)
             return present, False
         earlier = (
             Gold.objects.filter(task=task, split=split, digest=kept.digest).select_related("task").first()
@@ -135,6 +145,7 @@ def record_gold(
             reason=reason,
             **derived,
         )
+        note_content(new, kept.content, kept.held)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
             bump_version(phase.pk)
         named = {"task": task.slug, "split": split, "version": new.number}

@@ -3,11 +3,13 @@
 import io
 import json
 import shutil
+import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +18,10 @@ from tasks.types import Index, InputRefused, Problem, TaskType, task_type
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
 
-GOLD, INDEX, PUBLIC = "gold.zip", "index.json", "public.zip"
+GOLD, INDEX, PUBLIC, CONTENT = "gold.zip", "index.json", "public.zip", "content.bin"
+HELD = "held.bin"
+#: Bytes of each of the two digests that an instance has.
+DIGEST = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +33,10 @@ class PreparedGold:
     file: Path
     index: Path
     public: Path
+    #: Of each instance the digest of what is shown and that of all of it, one after the other.
+    content: Path
+    #: The same of all that its files hold, whether it is scored or not.
+    held: Path
     #: By data set, as the type's ``statistics`` are; none where it has none.
     statistics: list[dict[str, Any]]
 
@@ -56,7 +65,7 @@ def prepare_gold(
     task_type: TaskType, files: Sequence[InputFile], options: Mapping[str, str], folder: Path
 ) -> PreparedGold:
     checked = task_type.checked_options(options)
-    split = task_type.read_gold(files, checked)
+    split = task_type.gold_of(files, checked)
     members = [file for file in files if task_type.is_gold_file(file.name)]
     _refuse_shared_names(members)
     prepared = PreparedGold(
@@ -65,15 +74,22 @@ def prepare_gold(
         file=folder / GOLD,
         index=folder / INDEX,
         public=folder / PUBLIC,
+        content=folder / CONTENT,
+        held=folder / HELD,
         statistics=task_type.statistics(split) if task_type.statistics else [],
     )
     write_archive(prepared.file, [(file.name, file.open) for file in members])
     prepared.index.write_text(
         json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
     )
+    whole = [(split.digest, split.digest)]
+    scored = b"".join(_digests(task_type.contents(members, split) if task_type.contents else whole))
+    also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
+    prepared.content.write_bytes(scored)
+    prepared.held.write_bytes(scored + also_held)
     public = task_type.public_files(files, checked)
     write_archive(prepared.public, [(name, partial(io.BytesIO, content)) for name, content in public])
-    packed = task_type.read_gold(open_input(prepared.file, shown=GOLD), checked)
+    packed = task_type.gold_of(open_input(prepared.file, shown=GOLD), checked)
     if packed.digest != prepared.digest:
         raise InputRefused(
             [
@@ -85,6 +101,19 @@ def prepare_gold(
             ]
         )
     return prepared
+
+
+def _digests(contents: Iterable[tuple[Any, Any]]) -> Iterator[bytes]:
+    for shown, secret in contents:
+        digest = sha256(_canonical(shown)).digest()
+        yield digest[:DIGEST] + sha256(digest + _canonical(secret)).digest()[:DIGEST]
+
+
+def _canonical(value: Any) -> bytes:
+    """As JSON, whatever its case, its spaces and the forms of its letters."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).encode("utf-8", "surrogatepass")
 
 
 def _refuse_shared_names(files: Sequence[InputFile]) -> None:

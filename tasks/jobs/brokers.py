@@ -1,7 +1,8 @@
 """How wakes travel: a list for each queue, and groups that fetch from those they serve.
 
-As django-q's own brokers, but with several lists to a group, and by the database's clock instead of each
-machine's. While Redis is away, groups find in the database what waits.
+As django-q's own brokers, but with several lists to a group, by the database's clock instead of each
+machine's, and told of a wake instead of asking for it. A wake says nothing, so one that waits is as good as
+many. While Redis is away, groups find in the database what waits.
 """
 
 import os
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 
 import redis
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 from django_q.brokers.orm import ORM
 from django_q.brokers.redis_broker import Redis
@@ -25,12 +26,13 @@ from redis.retry import Retry
 from citeboard.core.database import from_now
 from citeboard.core.outages import DATABASE, REDIS, note_outage, note_recovery
 from citeboard.core.processes import group_name
+from tasks.jobs.bells import Bell, bell, ring
 from tasks.jobs.engine import WAKE
 from tasks.jobs.groups import SignOfLife
 from tasks.jobs.queue_choice import claimable
 
 #: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it
-#: did not answer; and between two looks at the database meanwhile.
+#: did not answer; and after which whoever was told of no wake looks for jobs.
 PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
 #: Seconds after which every process has noticed that Redis is back, and gives wakes again.
 SETTLED = 30.0
@@ -53,9 +55,15 @@ def _database_answers(action: Callable[[], Any]) -> Any:
 
 class DatabaseWakes(ORM):
     _sign: SignOfLife | None = None
+    _bell: Bell | None = None
 
     def enqueue(self, task: str) -> int:
-        row = self.get_connection().create(key=self.list_key, payload=task, lock=from_now())
+        with transaction.atomic():
+            ring()
+            waiting = self.get_connection().filter(key=self.list_key, lock__lte=from_now())
+            # Held until this transaction ends: whoever fetches it then sees what this one has made.
+            same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
+            row = same or self.get_connection().create(key=self.list_key, payload=task, lock=from_now())
         return int(row.pk)
 
     def dequeue(self) -> Wakes | None:
@@ -68,13 +76,13 @@ class DatabaseWakes(ORM):
     def _dequeue(self) -> Wakes | None:
         self._sign = self._sign or SignOfLife(os.getpgrp())
         self._sign.give()
+        self._bell = self._bell or bell()
         wakes = self.get_connection().filter(lock__lte=from_now())
         if settings.QUEUES:
             wakes = wakes.filter(key__in=settings.QUEUES)
         wake = wakes.order_by("pk").first()
         if wake is None:
-            time.sleep(Conf.POLL)
-            return None
+            return None if self._bell.is_heard(within=LOOK) else _found()
         # Of two groups that see it at once, one has it.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
         return [(wake.pk, wake.payload)] if same.update(lock=from_now(Conf.RETRY)) else None
@@ -110,10 +118,11 @@ class RedisWakes(Redis):
         if time.monotonic() < RedisWakes.away_until:
             return 0
         try:
-            with self.connection.pipeline() as both:
-                both.sadd(self.LISTS, self.list_key)
-                both.rpush(self.list_key, task)
-                return int(both.execute()[-1])
+            with self.connection.pipeline() as all_of_it:
+                all_of_it.sadd(self.LISTS, self.list_key)
+                all_of_it.rpush(self.list_key, task)
+                all_of_it.ltrim(self.list_key, 0, 0)
+                return int(all_of_it.execute()[1])
         except RedisError as reason:
             _leave_alone(reason)
             return 0
@@ -129,8 +138,11 @@ class RedisWakes(Redis):
             else:
                 note_recovery(REDIS)
                 is_long_back = time.monotonic() > RedisWakes.away_until + SETTLED
-                return wakes if wakes or is_long_back else _found()
-        return _found()
+                if wakes or is_long_back:
+                    return wakes
+        time.sleep(LOOK)
+        found: Wakes | None = _database_answers(_found)
+        return found
 
     def _fetched(self) -> Wakes | None:
         lists = [f"django_q:{queue}:q" for queue in settings.QUEUES]
@@ -146,8 +158,7 @@ def _leave_alone(reason: RedisError) -> None:
 
 
 def _found() -> Wakes | None:
-    time.sleep(LOOK)
-    if not _database_answers(claimable(group_name(os.getpgrp())).exists):
+    if not claimable(group_name(os.getpgrp())).exists():
         return None
     name, key = uuid()
     wake = {"id": key, "name": name, "func": WAKE, "args": (), "kwargs": {}, "started": timezone.now()}

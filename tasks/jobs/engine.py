@@ -25,7 +25,7 @@ from django_q.tasks import async_task
 from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
 from tasks.jobs.groups import lock_group
-from tasks.jobs.queue_choice import claimable, next_job
+from tasks.jobs.queue_choice import claimable, next_job, served
 from tasks.models import Job
 
 State = Job.State
@@ -42,7 +42,7 @@ KINDS = {
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
 }
 
-#: Jobs woken again in one sweep. Those who wait behind them have wakes of their own in the queue.
+#: Jobs woken again in one sweep. Whoever takes one of them wakes the next.
 MAX_WOKEN = 20
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,11 @@ def wake(job: Job) -> None:
     if not kind_of(job).handler:
         return
     Job.all_kinds.filter(pk=job.pk).update(woken_at=from_now())
-    enqueue = partial(async_task, WAKE, task_name=f"job-{job.pk}", cluster=job.queue)
+    _wake_queue(job.queue)
+
+
+def _wake_queue(queue: str) -> None:
+    enqueue = partial(async_task, WAKE, cluster=queue)
     if "orm" in settings.Q_CLUSTER:
         enqueue()
     else:
@@ -159,6 +163,14 @@ def claim_next(owner: str, group: str) -> Job | None:
         if job is not None:
             return job
     return None
+
+
+def wake_next(job: Job) -> None:
+    """A wake is one worker's: whoever has taken a job sees to it that the next is taken too."""
+    others = served() if job.submission_id is None else served().exclude(submission=job.submission_id)
+    queue = others.order_by().values_list("queue", flat=True).first()
+    if queue is not None:
+        _wake_queue(queue)
 
 
 def heartbeat(job: Job, **facts: object) -> bool:

@@ -11,9 +11,9 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from citeboard.core.database import from_now
 from citeboard.core.logs import request_id
-from tasks.jobs.engine import Kind, begin_anew, described, end_lease, wake
+from tasks.jobs.engine import Kind, begin_anew, claim, described, end_lease, wake
 from tasks.jobs.queue_choice import facts_of
-from tasks.models import Gold, Job, Phase, Registration, Submission
+from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import tell_failed, tell_scored
 from tasks.registration.entries import lock_entry
@@ -25,6 +25,8 @@ State, Status = Job.State, Submission.Status
 #: States from which a submission follows its job. A scored run stays scored while it is scored anew, and
 #: what its team cancelled or withdrew stays so.
 FOLLOWING = (*Submission.MOVING, Status.FAILED)
+#: So long a run that was refused when it was read in a job may be replaced.
+REPLACE_MINUTES = 15
 #: The rules of a job that scores nothing.
 NO_RULES = ""
 #: Failed and cancelled runs cost nothing and stay so: a score would use up one of their team's tries.
@@ -92,6 +94,24 @@ def _job(
     return job, is_new
 
 
+def claim_others(job: Job) -> list[Job]:
+    """What else waits of the scoring of this run: the other rule sets, for the worker that has this one."""
+    if job.kind != Job.Kind.SCORE or job.submission.kind == Submission.Kind.HUMAN:
+        return []
+    same = Job.objects.filter(
+        kind=job.kind,
+        submission=job.submission_id,
+        gold=job.gold_id,
+        options_digest=job.options_digest,
+        queue=job.queue,
+        state=State.QUEUED,
+    )
+    with transaction.atomic():
+        numbers = list(same.order_by("pk").values_list("pk", flat=True))
+        claimed = [claim(number, job.lease_owner) for number in numbers]
+    return [other for other in claimed if other is not None]
+
+
 def complete(job: Job, record: Callable[[], object]) -> bool:
     with transaction.atomic():
         if not end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
@@ -105,7 +125,9 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
     return True
 
 
-def accept(job: Job, warnings: Sequence[Mapping[str, Any]]) -> bool:
+def accept(
+    job: Job, warnings: Sequence[Mapping[str, Any]], record: Callable[[], object] | None = None
+) -> bool:
     """The run can be scored: make the jobs that do it in the transaction that ends the check."""
     submission = job.submission
     with transaction.atomic():
@@ -119,6 +141,8 @@ def accept(job: Job, warnings: Sequence[Mapping[str, Any]]) -> bool:
         gold = Gold.objects.current(submission.phase)
         assert gold is not None, "gold is never taken away"
         Submission.objects.filter(pk=submission.pk).update(warnings=[*submission.warnings, *warnings])
+        if record is not None:
+            record()
         create_jobs(submission, gold)
         _sync_submission_status(job, Status.QUEUED)
     log.info("Job %s checked", job.pk, extra=described(job))
@@ -142,8 +166,17 @@ def fail(
     with transaction.atomic():
         if not end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
             return False
-        _sync_submission_status(job, Status.FAILED, reason, problems=list(problems), hit_limit=hit_limit)
-        tell_failed(job, has_problems=bool(problems))
+        status, facts = Status.FAILED, {"problems": list(problems), "hit_limit": hit_limit}
+        if job.kind == Job.Kind.CHECK and problems and job.submission.team_id:
+            late = LateReading.objects.filter(submission=job.submission_id).first()
+            if late is not None and not late.is_named:
+                # One file for whichever tasks it fits, and it does not fit this one.
+                status = Status.CANCELLED
+            elif not job.submission.is_late:
+                facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
+        _sync_submission_status(job, status, reason, **facts)
+        if status == Status.FAILED:
+            tell_failed(job, has_problems=bool(problems))
         bump_version(job.submission.phase_id)
     log.warning("Job %s failed: %s", job.pk, reason, extra=described(job))
     return True
@@ -180,6 +213,6 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
 def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "", **facts: object) -> bool:
     if not job.sets_status:
         return False
-    facts = {"problems": [], "hit_limit": False, **facts}
+    facts = {"problems": [], "hit_limit": False, "replace_until": None, **facts}
     following = Submission.objects.filter(pk=job.submission.pk, status__in=FOLLOWING)
     return bool(following.update(status=status, status_since=from_now(), reason=reason, **facts))

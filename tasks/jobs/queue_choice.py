@@ -86,17 +86,27 @@ def served() -> QuerySet[Job]:
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
+#: What a light run never waits behind: of each a group does at most `CITEBOARD_WORKERS` at a time.
+LONG = {
+    "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
+    "comparing": Q(kind=Job.Kind.COMPARE),
+}
+
+
 def claimable(group: str) -> QuerySet[Job]:
     """What a worker of this group may take now."""
+    jobs = served()
     if not settings.FAST_LANE:
-        return served()
-    running = Job.objects.filter(state=Job.State.RUNNING, lease_owner__startswith=group)
+        return jobs
+    running = Job.all_kinds.filter(state=Job.State.RUNNING, lease_owner__startswith=group)
+    # One process may have all rule sets of a run.
     at_work = running.aggregate(
-        heavy=Count("pk", filter=Q(is_heavy=True)), light=Count("pk", filter=Q(is_heavy=False))
+        **{name: Count("lease_owner", filter=which, distinct=True) for name, which in LONG.items()}
     )
-    full = [kind == "heavy" for kind, count in at_work.items() if count >= settings.WORKERS]
-    # The lanes are of runs.
-    return served().exclude(is_heavy__in=full, kind__in=Job.OF_RUNS)
+    for name, which in LONG.items():
+        if at_work[name] >= settings.WORKERS:
+            jobs = jobs.exclude(which)
+    return jobs
 
 
 def shares_of(jobs: QuerySet[Job]) -> list[Share]:

@@ -4,13 +4,18 @@ import logging
 import os
 from collections.abc import Callable
 
+from django.db import InterfaceError, OperationalError
 from django.utils.module_loading import import_string
 
 from citeboard.core.logs import request_id
 from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
 from tasks.jobs import engine, interruptions
-from tasks.jobs.interruptions import DATABASE_ERRORS, retry_on_database_error
+from tasks.jobs.interruptions import (
+    DATABASE_ERRORS,
+    default_on_database_error,
+    retry_on_database_error,
+)
 from tasks.models import Job
 
 log = logging.getLogger(__name__)
@@ -45,6 +50,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 # Log lines carry the id of the request that made the job.
                 token = request_id.set(job.trace or f"job-{job.pk}")
                 try:
+                    default_on_database_error(lambda: engine.wake_next(job), otherwise=None)
                     _work(job)
                 finally:
                     request_id.reset(token)
@@ -57,19 +63,25 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
 
 
 def _work(job: Job) -> None:
-    kind = engine.kind_of(job)
     try:
-        import_string(kind.handler)(job)
-    except JobDied as reason:
-        retry_on_database_error(engine.crashed, job, str(reason))
-    except JobWaits as reason:
-        retry_on_database_error(engine.defer, job, str(reason))
-    except interruptions.Stopping:
-        retry_on_database_error(engine.release, job)
-    except engine.JobLost:
-        log.warning("Job %s is not ours any more", job.pk, extra=engine.described(job))
-    except DATABASE_ERRORS:
-        raise
-    except Exception:
-        log.exception("Job %s failed by a fault", job.pk, extra=engine.described(job))
-        retry_on_database_error(engine.crashed, job, kind.fault)
+        import_string(engine.kind_of(job).handler)(job)
+    except Exception as reason:  # noqa: BLE001  (whatever it is, the job says so)
+        settle(job, reason)
+
+
+def settle(job: Job, reason: Exception) -> None:
+    """Write what becomes of a job whose work has ended so."""
+    match reason:
+        case JobDied():
+            retry_on_database_error(engine.crashed, job, str(reason))
+        case JobWaits():
+            retry_on_database_error(engine.defer, job, str(reason))
+        case interruptions.Stopping():
+            retry_on_database_error(engine.release, job)
+        case engine.JobLost():
+            log.warning("Job %s is not ours any more", job.pk, extra=engine.described(job))
+        case OperationalError() | InterfaceError():
+            raise reason
+        case _:
+            log.error("Job %s failed by a fault", job.pk, extra=engine.described(job), exc_info=reason)
+            retry_on_database_error(engine.crashed, job, engine.kind_of(job).fault)

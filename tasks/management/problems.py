@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tasks.types import InputRefused
 from tasks.types.problems import capped, counted
 
+LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
 #: As the offline scorer ends on refused input.
 REFUSED = 2
 

@@ -17,12 +17,17 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import zone_of
 from citeboard.teams.models import User
+from tasks.models.declarations import Declaration, declared_type
 from tasks.types import TaskType, task_type
 
 #: Of fewer instances the score of a class tells of single ones.
 MIN_CLASS_SIZE = 5
 #: Nobody plans by an end that is so far away.
 NO_END = dt.timedelta(days=20 * 365)
+#: In what is told of a score: a new number only where it is better by more than a standard error.
+LADDER = "ladder"
+#: The parts of a split, as the offline scorer knows them.
+PARTS = ("public", "private")
 #: With less no scorer starts.
 MIN_MEMORY_MB = 256
 
@@ -85,6 +90,8 @@ class Setting:
     is_slug: bool = False
     #: The setting of the site that is its upper bound.
     at_most: str = ""
+    #: The largest whole number that it may be.
+    most: int | None = None
     #: On which page organisers choose it.
     page: str = "settings"
     in_api: bool = False
@@ -259,7 +266,10 @@ class Task(Configured):
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="tasks")
     slug = models.SlugField(max_length=60)
     title = models.CharField(max_length=120)
-    type = models.CharField(_("task type"), max_length=60)
+    type = models.CharField(_("task type"), max_length=120)
+    declaration = models.ForeignKey(
+        Declaration, on_delete=models.PROTECT, null=True, blank=True, related_name="+", editable=False
+    )
     summary = models.TextField(blank=True, help_text=_("Markdown, shown above the type's own card."))
     rules: models.JSONField[list[str]] = models.JSONField(
         default=list, help_text=_("Names of rule sets; the first one ranks.")
@@ -328,7 +338,11 @@ class Task(Configured):
 
     @property
     def task_type(self) -> TaskType:
-        return task_type(self.type)
+        return declared_type(self.declaration_id) if self.declaration_id else task_type(self.type)
+
+    @property
+    def unit(self) -> str:
+        return self.task_type.unit_of(self.options)
 
     @property
     def ranking_rules(self) -> str:
@@ -343,10 +357,12 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
     def visible_to(self, user: object) -> PhaseQuerySet:
         return self.filter(task__season__in=Season.objects.visible_to(user).values("pk"))
 
-    def on_gold_of(self, phase: Phase, version: Gold | None = None) -> PhaseQuerySet:
-        """On its split, or of any task on one that ever held what its gold, or this version of it, has."""
-        digest = getattr(version or Gold.objects.current(phase), "digest", None)
-        same = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), digest=digest)
+    def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
+        """On its split, or of any task on one that ever held an instance of its gold."""
+        same = GoldOverlap.objects.filter(
+            gold__task=phase.task_id, gold__split=phase.split, held__gt=0,
+            other__task=OuterRef("task"), other__split=OuterRef("split"),
+        )  # fmt: skip
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
@@ -509,12 +525,69 @@ class Phase(Configured):
         blank=True,
         help_text=_("Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."),
     )
+    public_part = models.PositiveIntegerField(
+        _("public part of the split, per cent"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_(
+            "Own scores and the board come from this share of the units (30 is usual), drawn once and with "
+            "every class in its proportion; the rest ranks at the end, or month by month where there is no "
+            "end. Empty: no parts."
+        ),
+    )
+    part_seed = models.PositiveIntegerField(
+        _("seed of the draw"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Of the public part; drawn with the first run and the same for phases on the same gold."),
+    )
+    ladder = models.BooleanField(
+        _("scores by the Ladder"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "While runs are taken a team gets a new number only where its run is better than its best one "
+            "by more than a standard error, rounded to that; no other metric and no classes. Afterwards "
+            "everything is shown."
+        ),
+    )
+    min_answered = models.PositiveIntegerField(
+        _("answers that a number by class needs"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_(
+            "Of a class in which a run answers fewer instances no number of it is told; of a run that "
+            "answers fewer in all, no class and no single instance."
+        ),
+    )
+    min_answered_share = models.PositiveIntegerField(
+        _("share of answers that scores need, per cent"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("A run that answers a smaller share of the instances is told no number at all."),
+    )
+    shares_tries = models.BooleanField(
+        _("tries count on all phases with its gold"),
+        default=False,
+        db_default=False,
+        help_text=_("Runs to other phases on the same gold, of any task, use up tries of this one too."),
+    )
     card_required: models.JSONField[list[str]] = models.JSONField(
         _("what a run card must say"),
         default=list,
         blank=True,
         db_default=models.Value([], models.JSONField()),
         help_text=_("A run that is sent without it is refused."),
+    )
+    let_out: models.JSONField[list[list[Any]]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="What it shows although others keep it back: the kind, and the task and split of those.",
     )
     errata: models.JSONField[list[dict[str, str]]] = models.JSONField(
         default=list,
@@ -556,6 +629,12 @@ class Phase(Configured):
         "shows_instances": Setting(),
         "gold_is_public": Setting(key="gold_public"),
         "gold_from": Setting(in_api=True),
+        "public_part": Setting(in_api=True, most=99),
+        "part_seed": Setting(is_cloned=False),
+        "ladder": Setting(in_api=True),
+        "min_answered": Setting(in_api=True),
+        "min_answered_share": Setting(in_api=True, most=100),
+        "shares_tries": Setting(in_api=True, on_board=False),
         "card_required": Setting(in_api=True),
     }
 
@@ -588,7 +667,31 @@ class Phase(Configured):
         return begun >= self.closes
 
     def takes_upload(self, at: dt.datetime, begun: dt.datetime) -> bool:
-        return self.opens <= at and begun < max(self.closes, self.late_until or self.closes)
+        return self.opens <= at and begun < self.takes_runs_until
+
+    @property
+    def takes_runs_until(self) -> dt.datetime:
+        return max(self.closes, self.late_until or self.closes)
+
+    def part_at(self, at: dt.datetime) -> str:
+        """Of the split, that scores are of then, such as `public-30-7`; empty where they are of all of it."""
+        name = PARTS[1] if self.takes_runs_until <= at else PARTS[0]
+        return f"{name}-{self.public_part}-{self.part_seed}" if self.public_part else ""
+
+    def release_at(self, at: dt.datetime) -> str:
+        """What is told of a score then, in words such as `public-30-7 ladder`; empty where all of it is."""
+        words = {
+            self.part_at(at): self.public_part,
+            LADDER: self.ladder and at < self.takes_runs_until,
+            f"answered-{self.min_answered}": self.min_answered,
+            f"share-{self.min_answered_share}": self.min_answered_share,
+        }
+        return " ".join(word for word, holds in words.items() if holds)
+
+    @property
+    def has_monthly_ranks(self) -> bool:
+        """Whether the private part ranks month by month, since there is no end at which it could."""
+        return bool(self.public_part) and not self.has_end
 
     @property
     def has_end(self) -> bool:
@@ -600,13 +703,6 @@ class Phase(Configured):
 
     def has_released_inputs(self, at: dt.datetime | None = None) -> bool:
         return self.inputs_released_at <= (at or timezone.now())
-
-    def keeps_gold(self, at: dt.datetime) -> bool:
-        """Whether the gold is not to be given out yet, by this phase or another on it: runs that show no
-        single instances may still come, the board is frozen, or the gold is under an embargo.
-        """
-        is_needed = not self.shows_instances and self.closes > at
-        return is_needed or self.is_frozen(at) or (self.gold_from is not None and self.gold_from > at)
 
     def has_changed_board(self, at: dt.datetime | None = None) -> bool:
         return self.board_from is not None and self.board_from <= (at or timezone.now())
@@ -682,6 +778,9 @@ class Gold(models.Model):
     )
     reason = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)
+    sealed_at = models.DateTimeField(
+        null=True, editable=False, help_text="From then on it is given out to nobody, whatever a phase says."
+    )
 
     objects = GoldQuerySet.as_manager()
 
@@ -693,6 +792,34 @@ class Gold(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task} {self.split}, gold v{self.number}"
+
+
+class GoldContent(models.Model):
+    """By what the instances of a gold are known in another: digests, blinded by a key of the site."""
+
+    gold = models.OneToOneField(Gold, on_delete=models.CASCADE, primary_key=True, related_name="content")
+    key = models.CharField(max_length=16, help_text="Which key of the site they were blinded by.")
+    digests = models.BinaryField(help_text="Of the instances that are scored.")
+    held = models.BinaryField(help_text="Of all that its files hold.")
+
+    def __str__(self) -> str:
+        return f"the content of {self.gold}"
+
+
+class GoldOverlap(models.Model):
+    """How many instances two golds have in common; each pair stands here both ways."""
+
+    gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="overlaps")
+    other = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
+    same = models.PositiveIntegerField(help_text="Instances that are the same in both, and scored.")
+    held = models.PositiveIntegerField(help_text="Those that the files of both hold, scored or not.")
+    alike = models.PositiveIntegerField(help_text="Those that show the same and have another gold answer.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["gold", "other"], name="gold_overlap_once_a_pair")]
+
+    def __str__(self) -> str:
+        return f"what {self.gold} and {self.other} have in common"
 
 
 class SeasonFile(models.Model):

@@ -117,6 +117,11 @@ class Submission(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     status_since = models.DateTimeField(default=timezone.now)
     reason = models.TextField(blank=True, help_text="Why it failed or waits, in words a team can act on.")
+    replace_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="So long a run that was read in a job and refused may be replaced, after the end too.",
+    )
     hit_limit = models.BooleanField(
         default=False, help_text="It failed because its scoring needed too much computing time or memory."
     )
@@ -177,6 +182,20 @@ class Submission(models.Model):
     @property
     def is_moving(self) -> bool:
         return self.status in self.MOVING
+
+
+class LateReading(models.Model):
+    """What is still to be read of a run that came when no reader was free; gone once it is read."""
+
+    submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="late_reading")
+    metadata = models.BinaryField(blank=True, help_text="The file of ir_metadata that came with it.")
+    metadata_name = models.CharField(max_length=200, blank=True)
+    is_named = models.BooleanField(
+        default=True, help_text="Its sender has named the task, so that the file is meant for it."
+    )
+
+    def __str__(self) -> str:
+        return f"what is to be read of {self.submission}"
 
 
 class ExtraTries(models.Model):

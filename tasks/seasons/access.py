@@ -17,6 +17,7 @@ from citeboard.core.errors import is_for_programs, json_error
 from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
+from tasks.gold.secrecy import inputs_are_free, inputs_free_at
 from tasks.models import JoinRequest, MergeProposal, Organiser, Phase, Registration, Season, Task
 from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
@@ -90,16 +91,16 @@ def may_have_inputs(user: object, phase: Phase) -> bool:
     """
     if may_organise(user, phase.task.season):
         return True
-    return phase.has_released_inputs() and terms_to_accept(phase.task.season, user) is None
+    return inputs_are_free(phase) and terms_to_accept(phase.task.season, user) is None
 
 
 def require_inputs(user: object, phase: Phase) -> None:
     if may_have_inputs(user, phase):
         return
     terms = terms_to_accept(phase.task.season, user)
-    if terms is not None and phase.has_released_inputs():
+    if terms is not None and inputs_are_free(phase):
         raise TermsNotAccepted(phase.task.season, terms.number)
-    raise InputsNotReleased(phase.inputs_released_at)
+    raise InputsNotReleased(inputs_free_at(phase))
 
 
 def entered_teams(user: object, season: Season) -> QuerySet[Team]:

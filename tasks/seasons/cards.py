@@ -7,6 +7,7 @@ from functools import cache
 from django.utils.safestring import SafeString
 
 from citeboard.core.markdown import rendered
+from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.registry import card_text
 
@@ -32,8 +33,14 @@ class Card:
         return rendered(section(section(self.text, RULES), f"`{name}`", level=3))
 
 
+def card(task: Task) -> Card:
+    if task.declaration_id and (declared := task.task_type.declared):
+        return Card(declared.files.get("card.md", ""))
+    return card_of_type(task.type)
+
+
 @cache
-def card(task_type: str) -> Card:
+def card_of_type(task_type: str) -> Card:
     return Card(card_text(task_type) if task_type in task_types() else "")
 
 

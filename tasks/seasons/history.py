@@ -11,6 +11,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
+from tasks.gold.early import nothing_early
 from tasks.models import Gold, Phase, Registration, Season, Submission, Task
 from tasks.models.seasons import bump_versions
 from tasks.registration.entries import EntryRefused, approve_team
@@ -76,7 +77,7 @@ class NotDeleted(Refused):
 def delete_phase(*, phase: Phase, by: User) -> None:
     season = phase.task.season
     try:
-        with transaction.atomic():
+        with transaction.atomic(), nothing_early(season, by=by):
             undelete.delete(row=phase, place=season, by=by)
             bump_versions(season)
     except ProtectedError as kept:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from tasks.gold.early import nothing_early
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
@@ -39,11 +40,6 @@ def open_now(*, phase: Phase, by: User) -> Phase:
             return opened
         if opened.closes <= now:
             raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
-        others = Phase.objects.on_gold_of(opened).filter(closes__gt=now).select_related("task")
-        if opened.shows_scores and (hiding := next((one for one in others if not one.shows_scores), None)):
-            is_near = hiding.task.season_id == opened.task.season_id
-            facts = {"phase": opened, "other": f"{hiding.task}, {hiding}" if is_near else _("another season")}
-            raise TimesRefused(_("%(phase)s would show scores on gold of which %(other)s hides them") % facts)
         _set(opened, by, "phase-opened", {"opens": now})
     return opened
 
@@ -68,7 +64,8 @@ def locked_phase(phase: Phase) -> Phase:
 
 
 def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str) -> bool:
-    changes = audit.set_fields(phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}.")
+    with nothing_early(phase.task.season, by=by, shows=key != "phase-closed"):
+        changes = audit.set_fields(phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}.")
     if changes:
         bump_version(phase.pk)
         facts = {"phase": f"{phase.task}, {phase}", **facts}

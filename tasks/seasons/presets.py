@@ -22,6 +22,8 @@ from tasks.types import task_types
 #: A phase that closes then is open without an end.
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 TASK = "main"
+#: Per cent of a split whose gold may come out in a phase without an end (`bench/leak.py`).
+PUBLIC_PART = 30
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ _SEMEVAL = Preset(
     _("Like SemEval"),
     _(
         "Practice on one split with the board in the open; an evaluation on another with five tries a team, "
-        "of which the last counts, and a board that organisers alone see; then a leaderboard without an end."
+        "of which the last counts, and a board that organisers alone see; then a leaderboard without an end, "
+        "with scores on a public part of the split and ranks by the rest."
     ),
     {"opens": _("Practice opens"), "evaluation": _("Evaluation opens"), "closes": _("Evaluation closes")},
     (
@@ -82,7 +85,10 @@ _SEMEVAL = Preset(
             {"split": "test", "runs_in_total": 5, "counting": "last", "board": "organisers"},
         ),
         PhasePlan(
-            "post-evaluation", "Post-evaluation", "closes", settings={"split": "test", "runs_per_day": 5}
+            "post-evaluation",
+            "Post-evaluation",
+            "closes",
+            settings={"split": "test", "runs_per_day": 5, "public_part": PUBLIC_PART},
         ),
     ),
 )
@@ -117,9 +123,19 @@ _TREC = Preset(
 _OPEN = Preset(
     "open",
     _("Open leaderboard"),
-    _("One phase without an end: three runs a day for each team, the best counts, everybody sees the board."),
+    _(
+        "One phase without an end: three runs a day for each team, the best counts, everybody sees the "
+        "board. Scores are of a public part of the split; the rest ranks, on the first of each month."
+    ),
     {"opens": _("Opens")},
-    (PhasePlan("leaderboard", "Leaderboard", "opens", settings={"split": "test", "runs_per_day": 3}),),
+    (
+        PhasePlan(
+            "leaderboard",
+            "Leaderboard",
+            "opens",
+            settings={"split": "test", "runs_per_day": 3, "public_part": PUBLIC_PART},
+        ),
+    ),
 )
 PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
 

@@ -15,11 +15,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from citeboard.core.confined.turns import PoolFull, Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
+from tasks.submissions.late_reading import Unread, unread_findings
 from tasks.submissions.refusals import (
     CardIncomplete,
     KeyAlreadyUsed,
@@ -40,6 +42,7 @@ from tasks.submissions.run_card import (
     missing_warnings,
     read_metadata,
     require_card,
+    sender_of,
 )
 from tasks.submissions.submit import (
     check_entry,
@@ -148,9 +151,17 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     if before := _sent_before(season, team, details, sha256):
         return before
     check_registered(season, team)
-    parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
-    own = _said_by_type(parts, said, team_figures or {}, metadata, user)
-    parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
+    figures, unread = team_figures or {}, None
+    try:
+        parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
+        own = _said_by_type(parts, said, figures, metadata, sender_of(user, upload, team))
+        parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
+    except PoolFull:
+        unread = Unread.of(metadata, is_named=bool(tasks))
+        parts = _unread_parts(season, upload, phase, tasks, team)
+        own = _said_by_type(parts, said, figures, None, None)
+        about = {part.phase.pk: own[part.phase.task.type] for part in parts}
+        parts = [replace(part, findings=replace(part.findings, about=about[part.phase.pk])) for part in parts]
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
@@ -159,7 +170,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         if before := _sent_before(season, team, details, sha256):
             discard(stored.file)
             return before
-        parts = [_asked_again(part, team, upload.begun_at) for part in parts]
+        parts = [_asked_again(part, team, upload) for part in parts]
         _refuse(parts)
         at = timezone.now()
         bundle = Bundle.objects.create(
@@ -177,7 +188,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             warnings = sent_again(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *part.problems])
             facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
-            queue_run(part.phase, stored, nameless, found, found.about, **facts)
+            queue_run(part.phase, stored, nameless, found, found.about, unread=unread, **facts)
         return bundle
 
 
@@ -192,9 +203,11 @@ def parts_of(
 ) -> list[Part]:
     require_terms(season, by)
     phases = open_phases(season, phase, tasks, upload.begun_at)
-    given = {"task_types": sorted({phase.task.type for phase in phases}), "filename": upload.filename}
+    references = sorted({phase.task.task_type.reference for phase in phases})
+    given = {"task_types": references, "filename": upload.filename}
     try:
-        with read_upload(f"{READING}:tasks_meant", upload.path, given, owner=by) as done:
+        sender = sender_of(by, upload, team)
+        with read_upload(f"{READING}:tasks_meant", upload.path, given, owner=sender) as done:
             problems, meant = from_values(done.result["problems"]), done.result["meant"]
     except UploadUnreadable as reason:
         raise RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
@@ -266,9 +279,9 @@ def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase]
 
 def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:
     try:
-        found = findings(phase, upload, by)
+        found = findings(phase, upload, by, team)
         if team is not None and not found.errors:
-            check_entry(phase, team, timezone.now(), upload.begun_at)
+            check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     except RunNotTaken as refused:
         return Part(phase=phase, refusal=refused)
     if not found.errors:
@@ -277,10 +290,23 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
     return Part(phase=phase, findings=replace(found, problems=rejected.problems), refusal=rejected)
 
 
-def _asked_again(part: Part, team: Team, begun: dt.datetime | None) -> Part:
+def _unread_parts(season: Season, upload: Upload, phase: str, tasks: Sequence[str], team: Team) -> list[Part]:
+    """One for each task that may be meant; of tasks that nobody has named, those that take a run."""
+    found, now = [], timezone.now()
+    for open_phase in open_phases(season, phase, tasks, upload.begun_at):
+        part = Part(phase=open_phase, findings=unread_findings())
+        try:
+            check_entry(open_phase, team, now, upload.begun_at, upload.size)
+        except RunNotTaken as refused:
+            part = replace(part, refusal=refused)
+        found.append(part)
+    return found if tasks else [part for part in found if part.is_good] or found
+
+
+def _asked_again(part: Part, team: Team, upload: Upload) -> Part:
     phase = Phase.objects.select_related("task__season").get(pk=part.phase.pk)
     try:
-        facts = check_entry(phase, team, timezone.now(), begun)
+        facts = check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     except RunNotTaken as refused:
         return replace(part, phase=phase, refusal=refused)
     return replace(part, phase=phase, facts=facts)
@@ -300,7 +326,7 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
 ) -> list[Part]:
     parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
     said = Metadata(description=description, card=checked_card(card or {}))
-    own = _said_by_type(parts, said, team_figures or {}, metadata, by)
+    own = _said_by_type(parts, said, team_figures or {}, metadata, sender_of(by, upload, None))
     checked = []
     for part in parts:
         about = own[part.phase.task.type].before(part.findings.about)
@@ -315,7 +341,7 @@ def _said_by_type(
     said: Metadata,
     figures: Mapping[str, object],
     metadata: Upload | None,
-    by: User | None,
+    sender: Sender | None,
 ) -> dict[str, Metadata]:
     own: dict[str, Metadata] = {}
     faults: list[set[str]] = []
@@ -325,7 +351,7 @@ def _said_by_type(
         own[task_type.slug] = replace(said, figures=checked_figures(task_type, given))
         faults.append(set(figures) - taken)
         if metadata is not None:
-            own[task_type.slug] = own[task_type.slug].before(read_metadata(metadata, task_type, by))
+            own[task_type.slug] = own[task_type.slug].before(read_metadata(metadata, task_type, sender))
     unknown = {name for name in set.intersection(*faults) if figures[name] not in (None, "")}
     if unknown:
         raise ValidationError(dict.fromkeys(sorted(unknown), _("none of these tasks takes this figure")))

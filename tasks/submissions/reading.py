@@ -30,6 +30,13 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
     return {"is_read": True, "problems": as_values(problems), "about": about}
 
 
+def header(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return said_in_header(open_input(Path(UPLOAD), shown=given["filename"]))
+    except InputRefused:
+        return said_of({})
+
+
 def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []

@@ -78,6 +78,21 @@ class QuotaExceeded(RunNotTaken):
         return super().answer() | {"left": self.left, "renews_at": self.renews_at}
 
 
+class StorageUsed(RunNotTaken):
+    """The files of the team take up what a team may have."""
+
+    status = 507
+
+    def __init__(self, used: int, most: int) -> None:
+        super().__init__(
+            _(
+                "the files of your team take %(used)s of %(most)s MB, and this one does not fit any more; "
+                "withdraw a run and delete its file, or ask the organisers"
+            )
+            % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"}
+        )
+
+
 class PhaseClosed(RunNotTaken):
     """The phase does not accept runs now; ``late_by`` is how long after its end the upload ``begun``."""
 

@@ -14,10 +14,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import MAX_DESCRIPTION, checked_link, one_line, plain_paragraphs, plain_text
 from citeboard.core.words import listed
-from citeboard.teams.models import User
+from citeboard.teams.models import Team, User
+from tasks.jobs.leases import REPLACE_MINUTES
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, CardField
 from tasks.submissions.refusals import CardIncomplete
@@ -122,9 +124,22 @@ def missing_from(phase: Phase, said: Metadata) -> list[str]:
     return [name for name in phase.card_required if not there.get(name)]
 
 
-def read_metadata(upload: Upload, task_type: TaskType, by: User | None) -> Metadata:
+def sender_of(by: User | None, upload: Upload, team: Team | None) -> Sender | None:
+    """For whom a run is read; it is submitted where its team is known, else only checked."""
+    if by is None and team is None:
+        return None
+    return Sender(
+        account=str(by.pk if by else ""),
+        team=str(team.pk) if team else "",
+        network=upload.network,
+        submits=team is not None,
+        gives_way=True,
+    )
+
+
+def read_metadata(upload: Upload, task_type: TaskType, sender: Sender | None) -> Metadata:
     try:
-        with read_upload(READER, upload.path, {}, owner=by) as done:
+        with read_upload(READER, upload.path, {}, owner=sender) as done:
             said: dict[str, Any] = done.result
     except UploadUnreadable as reason:
         raise ValidationError({"metadata": str(reason)}) from reason
@@ -169,16 +184,16 @@ class Findings:
 
 
 def findings_of(
-    upload: Upload, *, task_type: TaskType, index: Path, options: Options, by: User | None
+    upload: Upload, *, task_type: TaskType, index: Path, options: Options, sender: Sender | None
 ) -> Findings:
     given = {
-        "task_type": task_type.slug,
+        "task_type": task_type.reference,
         "options": task_type.checked_options(options),
         "filename": upload.filename,
         "max_bytes": settings.CHECK_MAX_MB << 20,
     }
     try:
-        with read_upload(f"{READING}:check", upload.path, given, owner=by, shared=index) as done:
+        with read_upload(f"{READING}:check", upload.path, given, owner=sender, shared=index) as done:
             found = done.result
             return Findings(
                 problems=from_values(found["problems"]),
@@ -189,7 +204,17 @@ def findings_of(
         return Findings(problems=[Problem(file=upload.filename, message=str(reason))])
 
 
-def checked_later() -> Problem:
+def checked_later(*, is_busy: bool = False) -> Problem:
+    if is_busy:
+        return Problem(
+            message=_(
+                "all readers of files were busy: the run is taken, and checked in its turn; one that is "
+                "refused then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase "
+                "closes meanwhile"
+            )
+            % {"minutes": REPLACE_MINUTES},
+            fatal=False,
+        )
     return Problem(
         message=_(
             "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "

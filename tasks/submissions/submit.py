@@ -4,16 +4,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from citeboard.core.confined.turns import PoolFull
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
 from tasks.jobs.leases import create_check, create_jobs
 from tasks.models import ExtraTries, Gold, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import lock_entry, terms_to_accept
+from tasks.submissions.late_reading import Unread, keep_unread, unread_findings
 from tasks.submissions.refusals import (
     KeyAlreadyUsed,
     NoGold,
@@ -21,6 +24,7 @@ from tasks.submissions.refusals import (
     PhaseClosed,
     QuotaExceeded,
     RunRejected,
+    StorageUsed,
     TermsNotAccepted,
 )
 from tasks.submissions.run_acts import check_priority, give_priority
@@ -38,6 +42,7 @@ from tasks.submissions.run_card import (
     missing_warnings,
     read_metadata,
     require_card,
+    sender_of,
 )
 from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types import Problem, TaskType
@@ -54,7 +59,7 @@ def check_run(
 ) -> Findings:
     said = said or Metadata()
     if metadata is not None:
-        said = said.before(read_metadata(metadata, phase.task.task_type, by))
+        said = said.before(read_metadata(metadata, phase.task.task_type, sender_of(by, upload, None)))
     found = findings(phase, upload, by)
     lacking = missing_warnings(phase, said.before(found.about))
     later = [] if found.is_read else [checked_later()]
@@ -96,12 +101,16 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     if before := _sent_before(phase, team, details, sha256):
         return before
     # What is refused in any case is refused before the file is read, and asked again under the lock.
-    check_entry(phase, team, timezone.now(), upload.begun_at)
+    check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
-    if metadata is not None:
-        said = said.before(read_metadata(metadata, phase.task.task_type, user))
-    found = _checked(phase, upload, user)
-    said = said.before(found.about)
+    unread: Unread | None = None
+    try:
+        sender = sender_of(user, upload, team)
+        about = read_metadata(metadata, phase.task.task_type, sender) if metadata else Metadata()
+        found = _checked(phase, upload, user, team)
+        said = said.before(about).before(found.about)
+    except PoolFull:
+        found, unread = unread_findings(), Unread.of(metadata)
     with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
         lock_entry(phase, team)
         if before := _sent_before(phase, team, details, sha256):
@@ -109,17 +118,18 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
             return before
         now = timezone.now()
         phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
-        facts = check_entry(phase, team, now, upload.begun_at)
-        require_card(phase, said)
+        facts = check_entry(phase, team, now, upload.begun_at, upload.size)
+        if unread is None:
+            require_card(phase, said)
         found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
         facts |= {"team": team, "submitted_by": user, "submitted_at": now}
-        return queue_run(phase, stored, details, found, said, place=priority, **facts)
+        return queue_run(phase, stored, details, found, said, place=priority, unread=unread, **facts)
 
 
 def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:
     details = RunDetails(system=system, description=description, kind=Submission.Kind.BASELINE)
     sha256 = checksum(upload.path)
-    found = _checked(phase, upload, None)
+    found = _checked(phase, upload, None, None)
     with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
         # Two baselines at once would get the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
@@ -127,10 +137,10 @@ def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: s
         return queue_run(phase, stored, details, found, said, team=None, submitted_at=timezone.now())
 
 
-def findings(phase: Phase, upload: Upload, by: User | None) -> Findings:
-    task = phase.task
+def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = None) -> Findings:
+    task, sender = phase.task, sender_of(by, upload, team)
     index = index_file(_current_gold(phase))
-    return findings_of(upload, task_type=task.task_type, index=index, options=task.options, by=by)
+    return findings_of(upload, task_type=task.task_type, index=index, options=task.options, sender=sender)
 
 
 def _current_gold(phase: Phase) -> Gold:
@@ -143,26 +153,42 @@ def _current_gold(phase: Phase) -> Gold:
     return gold
 
 
-def _checked(phase: Phase, upload: Upload, by: User | None) -> Findings:
-    found = findings(phase, upload, by)
+def _checked(phase: Phase, upload: Upload, by: User | None, team: Team | None) -> Findings:
+    found = findings(phase, upload, by, team)
     if found.errors:
         raise RunRejected.of(found.problems)
     return found
 
 
 def check_entry(
-    phase: Phase, team: Team, at: dt.datetime, begun: dt.datetime | None = None
+    phase: Phase, team: Team, at: dt.datetime, begun: dt.datetime | None = None, size: int = 0
 ) -> dict[str, Any]:
     """Whether the team may send a run now, whatever the run is; when its upload began, and if that was late.
 
-    Deadlines go by the moment at which the upload ``begun``, limits by the present one.
+    Deadlines go by the moment at which the upload ``begun``, limits by the present one. A run that was read
+    late and refused may be replaced after the end too.
     """
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
-    if not phase.takes_upload(at, begun):
+    replaced = replaceable(phase, team, begun).first() if phase.is_late(begun) else None
+    if replaced is None and not phase.takes_upload(at, begun):
         raise PhaseClosed(phase.opens, phase.closes, begun)
     check_quota(phase, team, at)
-    return {"begun_at": begun, "is_late": phase.is_late(begun)}
+    check_storage(team, size)
+    return {"begun_at": begun, "is_late": replaced is None and phase.is_late(begun), "replaced": replaced}
+
+
+def replaceable(phase: Phase, team: Team, begun: dt.datetime) -> QuerySet[Submission]:
+    runs = Submission.objects.filter(phase=phase, team=team, replace_until__gt=begun)
+    return runs.order_by("replace_until", "pk")
+
+
+def check_storage(team: Team, size: int) -> None:
+    """Runs of one bundle share a file."""
+    kept = Submission.objects.filter(team=team).exclude(file="").order_by().values("file", "size").distinct()
+    used, most = kept.aggregate(all=Sum("size"))["all"] or 0, settings.TEAM_STORAGE_MB << 20
+    if used + size > most:
+        raise StorageUsed(used, most)
 
 
 def check_registered(season: Season, team: Team) -> None:
@@ -209,6 +235,8 @@ def queue_run(
     found: Findings,
     said: Metadata,
     place: int | None = None,
+    unread: Unread | None = None,
+    replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
     """The submission with its number and its jobs, against the gold of this moment; in a transaction."""
@@ -232,6 +260,10 @@ def queue_run(
         **facts,
     )
     keep_figures(submission, said.figures)
+    if replaced is not None:
+        Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
+    if unread is not None:
+        keep_unread(submission, unread)
     if stored.is_checked:
         create_jobs(submission, _current_gold(phase))
     else:
@@ -257,16 +289,17 @@ class Quota:
 def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     now = at or timezone.now()
     begins, ends = day_of(now, phase.zone)
-    counted = counted_runs(phase, team)
+    phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
+    counted = [counted_runs(one, team) for one in phases]
     extra = tuple(ExtraTries.objects.filter(phase=phase, team=team).select_related("given_by"))
     left_today = left_in_total = None
     if phase.runs_per_day is not None:
-        today = counted.filter(submitted_at__gte=begins, submitted_at__lt=ends).count()
+        today = sum(runs.filter(submitted_at__gte=begins, submitted_at__lt=ends).count() for runs in counted)
         given = sum(more.tries for more in extra if begins <= more.given_at < ends)
         left_today = max(0, phase.runs_per_day + given - today)
     if phase.runs_in_total is not None:
         given = sum(more.tries for more in extra)
-        left_in_total = max(0, phase.runs_in_total + given - counted.count())
+        left_in_total = max(0, phase.runs_in_total + given - sum(runs.count() for runs in counted))
     is_renewed = left_today is not None and left_in_total != 0
     return Quota(
         left_today=left_today,

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from citeboard.core import storage
 from citeboard.core.refusals import Refused
@@ -52,9 +55,15 @@ class Upload:
     filename: str
     #: When its first byte came; None where that is not known.
     begun_at: dt.datetime | None = None
+    #: From which it came; readers of files are shared out by it.
+    network: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "filename", safe_filename(self.filename))
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size
 
 
 def safe_filename(name: str) -> str:
@@ -91,6 +100,7 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         super().new_file(*args, **kwargs)
         self.begun.append(self.file)
         self.file.begun_at = getattr(self.request, "begun_at", None)  # type: ignore[attr-defined]
+        self.file.network = "" if self.request is None else network_of(self.request)  # type: ignore[attr-defined]
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.arrived += len(raw_data)
@@ -101,20 +111,32 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
             self.file.truncate()
 
 
+def network_of(request: HttpRequest) -> str:
+    try:
+        address = ip_address(BaseThrottle().get_ident(Request(request)))
+    except ValueError:
+        return ""
+    return str(ip_network((address, 24 if address.version == 4 else 64), strict=False))
+
+
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
     limit = upload_limit()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
-    name, begun_at = file.name or "run", getattr(file, "begun_at", None)
+    name, begun_at, network = (
+        file.name or "run",
+        getattr(file, "begun_at", None),
+        getattr(file, "network", ""),
+    )
     if hasattr(file, "temporary_file_path"):
-        yield Upload(Path(file.temporary_file_path()), name, begun_at)
+        yield Upload(Path(file.temporary_file_path()), name, begun_at, network)
         return
     with tempfile.NamedTemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as copy:
         for chunk in file.chunks():
             copy.write(chunk)
         copy.flush()
-        yield Upload(Path(copy.name), name, begun_at)
+        yield Upload(Path(copy.name), name, begun_at, network)
 
 
 @contextmanager

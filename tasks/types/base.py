@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from tasks.types.files import InputFile
 from tasks.types.problems import Problem
 from tasks.types.references import MetricRef
 from tasks.types.run_forms import RunForm, TrecForm
+from tasks.types.units import InstanceNames, clusters_of, ids_or_places, unit_by_instance
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
@@ -67,6 +69,12 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
+#: An option of every type, kept only where it is given.
+UNIT = Option(
+    name="unit",
+    default="",
+    summary="A field of gold instances, or a dimension: those with equal values are resampled together.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +91,8 @@ class Split:
     index: Index
     digest: str
     notes: tuple[str, ...] = ()
+    #: By instance the value of the field that the option ``unit`` names, where it is one of the gold.
+    unit_values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +100,12 @@ class Pairs:
     """Gold and answers side by side, as one rule set pairs them: row i of every metric's matrix.
 
     ``gold[i]`` is None where an answer belongs to no gold, ``answers[i]`` is None where gold has no answer.
-    ``units`` names what is resampled (topic, paper, instance); ``features`` gives each row's classes by
-    dimension. ``names`` says by which name participants know each row's instance, and nothing of its gold;
-    several rows may be of one instance. Where rows may be millions, gold, answers, units and classes are the
-    columns of ``tasks.types.columns`` and ``tasks.types.ranking.lists``: they read like lists and take a few
-    bytes a row.
+    ``units`` names what is resampled (topic, paper, instance), unless ``clusters`` does, as the option
+    ``unit`` asks; averages are over units still. ``features`` gives each row's classes by dimension.
+    ``names`` says by which name participants know each row's instance, and nothing of its gold; several rows
+    may be of one instance. ``answered`` says which rows a run answers, where ``answers`` has something for
+    others too. Where rows may be millions, gold, answers, units and classes are the columns of
+    ``tasks.types.columns`` and ``tasks.types.ranking.lists``: they read like lists, at a few bytes a row.
     """
 
     gold: Sequence[Any]
@@ -103,11 +114,36 @@ class Pairs:
     features: Mapping[str, Sequence[tuple[str, ...]]]
     notes: Mapping[str, int] = field(default_factory=dict)
     names: Sequence[str] | None = None
+    clusters: Sequence[str] | None = None
+    answered: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.gold), len(self.answers), len(self.units), *map(len, self.features.values())}
-        lengths |= set() if self.names is None else {len(self.names)}
+        lengths |= {
+            len(column) for column in (self.names, self.clusters, self.answered) if column is not None
+        }
         assert len(lengths) == 1, f"rows do not line up: {lengths}"
+
+
+#: How the slugs of declared tasks begin, and the files that their numbers rest on.
+DECLARED, REFERENCED = "declared:", ("task.toml", "measures.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What a folder says of its task besides what every type has.
+
+    ``name`` is its slug there; ``digest`` is that of what numbers rest on. ``files`` are the folder's texts
+    by their names; ``translations`` are names that people read, by language.
+    """
+
+    name: str
+    form: str
+    digest: str
+    files: Mapping[str, str]
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: As `tasks.types.baselines` has them, which rests on this module.
+    baselines: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +164,11 @@ class TaskType:
     public_files: Callable[[Sequence[InputFile], Options], Iterator[tuple[str, bytes]]]
     #: Which of the files under a gold PATH belong to the gold and are kept.
     is_gold_file: Callable[[str], bool]
-    #: What pages call one of the units of ``Pairs``.
+    #: What pages call one of the units of ``Pairs``, where the option ``unit`` names no field.
     unit: str = "instance"
+    #: The names of the instances of its gold's records, where they are not their ids or places.
+    instance_names: InstanceNames = ids_or_places
+    #: Its own; every type has ``UNIT`` besides.
     options: tuple[Option, ...] = ()
     #: Whether files hold anything in the form of its runs, be it wrong; where it is not said, whether they
     #: can be scored decides.
@@ -163,6 +202,21 @@ class TaskType:
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
     #: Where its data are topics and documents.
     trec: TrecForm | None = None
+    #: Of each instance of the gold what is shown of it and what is secret, as JSON, by whatever name; by it
+    #: the same instance is known in other gold. Where a type does not say, its gold is one instance.
+    contents: Callable[[Sequence[InputFile], Split], Iterable[tuple[Any, Any]]] | None = None
+    #: The same of what else the files of its gold hold and it scores nothing by.
+    also_holds: Callable[[Sequence[InputFile]], Iterable[tuple[Any, Any]]] | None = None
+    #: Where a folder declares it; its slug is then `declared:NAME@` and the beginning of its digest.
+    declared: Declared | None = None
+
+    @property
+    def reference(self) -> str:
+        """By which another process finds it: its slug, or of a declared task the files that it rests on."""
+        if self.declared is None:
+            return self.slug
+        files = {name: text for name, text in self.declared.files.items() if name in REFERENCED}
+        return json.dumps(files, ensure_ascii=False, sort_keys=True)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -209,11 +263,37 @@ class TaskType:
         Builds the metrics of every rule set, so that a value that one of them cannot take is found here.
         Raises OptionRefused for an unknown name or value, and names the known ones.
         """
-        checked = checked_options(self.slug, self.options, options)
+        checked = checked_options(self.slug, self.all_options, options)
+        if not checked[UNIT.name]:
+            del checked[UNIT.name]
         for rules in self.rules:
             for metric in self.metrics_of(rules, checked):
                 metric.build(rules, checked)
         return checked
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        return (*self.options, UNIT)
+
+    def unit_of(self, options: Options) -> str:
+        """What one of the units is called."""
+        return options.get(UNIT.name) or self.unit
+
+    def gold_of(self, files: Sequence[InputFile], options: Options) -> Split:
+        """The gold as ``read_gold`` reads it, and its instances' units. Raises InputRefused."""
+        split, name = self.read_gold(files, options), options.get(UNIT.name, "")
+        if not name or name in self.dimensions:
+            return split
+        members = [file for file in files if self.is_gold_file(file.name)]
+        return replace(split, unit_values=unit_by_instance(members, name, self.instance_names))
+
+    def pairs_of(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
+        """Gold and answers as ``pair`` has them, by the clusters of the options. Raises InputRefused."""
+        pairs, name = self.pair(split, run, rules, options), options.get(UNIT.name, "")
+        if not name:
+            return pairs
+        clusters = clusters_of(pairs.names, pairs.units, pairs.features, name, split.unit_values)
+        return replace(pairs, clusters=clusters)
 
 
 def current_rules(name: str) -> str:

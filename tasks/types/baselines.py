@@ -54,7 +54,7 @@ class Baseline:
     def sees(self) -> str:
         """In words, what of a split it is given."""
         if self.learns_from_gold:
-            return "the inputs and the split's own gold; each part is answered from the gold of the others"
+            return "inputs and gold of the split itself; each part is answered from what other parts hold"
         return "the public inputs alone"
 
     def write(self, files: Sequence[InputFile], path: Path) -> int:

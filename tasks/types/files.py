@@ -175,7 +175,8 @@ def checked_members(
     if archive is None:
         expected = f"at most {limits.files:,}"
         raise InputRefused([Problem(file=shown, message=f"{count:,} files", expected=expected)])
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    # The library cannot say of a member without a name whether it is a folder.
+    members = [member for member in archive.infolist() if not (member.filename and member.is_dir())]
     try:
         problems = Problems(_problems_of_all(members, path.stat().st_size, shown, limits))
     except InputRefused:
@@ -206,6 +207,8 @@ def _problems_of_all(
 
 def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
     name = member.filename
+    if not PurePosixPath(name).parts:
+        yield "a file without a name"
     if name.startswith(("/", "\\")) or "\\" in name or ":" in name.split("/")[0] or ".." in name.split("/"):
         yield "its name leads out of the archive"
     if any(ord(character) < 32 for character in name):

@@ -59,12 +59,15 @@ class AnswerForm:
     """What a run looks like, for its messages.
 
     ``example`` is a line as it should be, ``noun`` what an answer is called. Where ``later_counts``, an
-    instance may be answered again; otherwise that refuses the run.
+    instance may be answered again; otherwise that refuses the run. ``id`` is the key of the instance's name.
     """
 
     example: str
     noun: str = "answer"
+    id: str = "id"
     later_counts: bool = False
+    #: Whether a run that leaves out an instance is refused.
+    needs_all: bool = False
 
     @property
     def files(self) -> str:
@@ -143,7 +146,7 @@ def read_answers(
     elif missing:
         first = next(name for name in known if name not in answers)
         message = f"{missing:,} of {len(known):,} instances have no {form.noun}, the first is “{first}”"
-        problems.append(Problem(message=message, fatal=False))
+        problems.append(Problem(message=message, fatal=form.needs_all))
     return answers, problems
 
 
@@ -171,9 +174,9 @@ def named_lines(
     for name, record in records:
         line = Line(record, problems)
         if not name:
-            value = record.value.get("id")
+            value = record.value.get(form.id)
             kind = "missing" if value is None else "empty" if value == "" else json_kind(value)
-            line.wrong(f"“id” is {kind}", form.example)
+            line.wrong(f"“{form.id}” is {kind}", form.example)
         elif name not in known:
             first = next(iter(known), "")
             line.wrong(f"instance “{name}” is not in this split", f"an id of the split, such as “{first}”")
@@ -214,8 +217,10 @@ _IDS = ("id", "sample_id", "question_id")
 _FORMS = "a list of objects, an object with such a list under “data”, or one object a line"
 
 
-def record_id(value: Mapping[str, Any]) -> str | None:
-    name = next((value[key] for key in _IDS if value.get(key) is not None), None)
+def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
+    """Under its key; where that is the usual one, under those of the data sets too."""
+    keys = _IDS if key == "id" else (key,)
+    name = next((value[key] for key in keys if value.get(key) is not None), None)
     return None if name is None or isinstance(name, bool | float | list | dict) else str(name)
 
 

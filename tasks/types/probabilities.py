@@ -22,14 +22,34 @@ class ProbabilitiesRefused(ValueError):
 
 
 class LabelWithProbabilities(str):
-    """A label, equal to the same text, with what the run gave each label. What it leaves out has 0."""
+    """A label, equal to the same text, with what the run gave each label. What it leaves out has 0.
 
-    __slots__ = ("probabilities",)
+    ``confidence`` is how sure the run is that the label is right; None where nothing says so. ``is_left_out``
+    says that the instance counts in no table of confusions, ``is_answer`` that the run answers it, be it by
+    abstaining; ``record`` is the whole line where a measure may read it.
+    """
+
+    __slots__ = ("confidence", "is_answer", "is_left_out", "probabilities", "record")
     probabilities: Probabilities | None
+    confidence: float | None
+    is_left_out: bool
+    is_answer: bool
+    record: Mapping[str, Any]
 
-    def __new__(cls, label: str, probabilities: Probabilities | None = None) -> Self:
+    def __new__(
+        cls,
+        label: str,
+        probabilities: Probabilities | None = None,
+        *,
+        confidence: float | None = None,
+        is_left_out: bool = False,
+        is_answer: bool = True,
+        record: Mapping[str, Any] | None = None,
+    ) -> Self:
         label_text = super().__new__(cls, label)
-        label_text.probabilities = probabilities
+        label_text.probabilities, label_text.confidence = probabilities, confidence
+        label_text.is_left_out, label_text.is_answer = is_left_out, is_answer
+        label_text.record = record or {}
         return label_text
 
 

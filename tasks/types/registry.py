@@ -3,14 +3,24 @@ packages declare under the entry point group ``citeboard.task_types``.
 """
 
 import importlib
+import os
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
-from tasks.types.base import TaskType, UnknownTaskType
+from tasks.types.base import DECLARED, TaskType, UnknownTaskType
+from tasks.types.problems import InputRefused, Problem
+from tasks.types.references import lazy
+
+# Few processes meet a declared task, and its forms need numpy.
+from_reference: Callable[[str], TaskType] = lazy("tasks.types.declared.folder", "from_reference")
+read_folder: Callable[[Path], TaskType] = lazy("tasks.types.declared.folder", "read_folder")
 
 ENTRY_POINTS = "citeboard.task_types"
+#: Where declared tasks are looked up by their slugs.
+STORES: list[Callable[[str], TaskType | None]] = []
 
 
 class BrokenTaskType(Exception):
@@ -23,19 +33,50 @@ def task_types() -> dict[str, TaskType]:
     return {slug: declared for slug, (declared, _) in _found().items()}
 
 
-def task_type(slug: str) -> TaskType:
-    try:
-        return task_types()[slug]
-    except KeyError:
-        raise UnknownTaskType(
-            f"there is no task type “{slug}”; there are {', '.join(task_types())}"
-        ) from None
+def task_type(name: str) -> TaskType:
+    """By its slug; a declared one by its folder or by what its ``reference`` says. Raises UnknownTaskType,
+    and InputRefused of a folder that is wrong.
+    """
+    if found := task_types().get(name):
+        return found
+    if name.startswith("{"):
+        return from_reference(name)
+    # Unlike a path's own method it has an answer for any text.
+    if os.path.isdir(name):  # noqa: PTH112
+        return folder_type(Path(name))
+    if known := stored(name):
+        return known
+    there_are = f"there are {', '.join(task_types())}, and folders with a task.toml"
+    raise UnknownTaskType(f"there is no task type “{name}”; {there_are}")
+
+
+def stored(slug: str) -> TaskType | None:
+    """A declared task that is kept where this process runs; a site says where it looks."""
+    if not slug.startswith(DECLARED):
+        return None
+    return next((found for look in STORES if (found := look(slug))), None)
+
+
+def known_type(slug: str) -> TaskType | None:
+    return task_types().get(slug) or stored(slug)
+
+
+def folder_type(folder: Path) -> TaskType:
+    """What a folder declares. Raises InputRefused with everything that is wrong with it."""
+    found = read_folder(folder)
+    if found.declared and found.declared.name in task_types():
+        message = f"“{found.declared.name}” is a built-in type"
+        raise InputRefused([Problem(file=f"{folder}/task.toml", message=message, expected="another slug")])
+    return found
 
 
 def card_text(slug: str) -> str:
     """The `card.md` in the task type's folder; empty where there is none."""
     from importlib.resources import files
 
+    if slug.startswith(DECLARED):
+        declared = task_type(slug).declared
+        return declared.files.get("card.md", "") if declared else ""
     path = files(_found()[slug][1]) / "card.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 

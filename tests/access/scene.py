@@ -120,6 +120,7 @@ class Scene:
             "announcement": task.season.announcements.latest("pk").pk,
             "annotator": self.sheet.annotators.get().pk,
             "acknowledgement": self.run.acknowledgements.get().pk,
+            "gold": Gold.objects.get(task=task, split=self.phase.split).pk,
             "given": self.phase.extra_tries.get().pk,
             "preset": "semeval",
             "prefix": f"tasks.{task.slug}",
@@ -189,10 +190,18 @@ def make_scene() -> Scene:
 
 
 def beside(scene: Scene, slug: str) -> Scene:
-    """The same of everything that a season has, and another one of what a phase has."""
+    """The same of everything that a season has, and another one of what a phase has, with gold of its own."""
     people = scene.people
-    phase = factories.make_phase(task=scene.phase.task, with_gold=False, slug=slug)
-    run = factories.make_submission(phase=phase, team=scene.team, user=people["mate"], status="scored")
+    phase = factories.make_phase(task=scene.phase.task, with_gold=False, slug=slug, split=slug)
+    topics = [f"{slug}-{topic}" for topic in factories.TOPICS]
+    _load(phase, topics)
+    run = factories.make_submission(
+        phase=phase,
+        team=scene.team,
+        user=people["mate"],
+        status="scored",
+        content=factories.run_bytes(topics=topics),
+    )
     run.acknowledgements.create(failed_at=run.status_since, note="Seen.", by=people["organiser"])
     ExtraTries.objects.create(phase=phase, team=scene.team, tries=2, reason="The site was away.")
     sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]])

@@ -83,6 +83,7 @@ TABLE = {
     # Reading
     "home": read(EVERYBODY),
     "about": read(EVERYBODY),
+    "receipt-log": read(EVERYBODY),
     # The site of the scene has none; where one has, tests/core/test_notices.py.
     "language": read(SENT_ELSEWHERE),
     "privacy": read(NOBODY),
@@ -240,6 +241,10 @@ TABLE = {
     "organise-acknowledge-back": post(DONE_FOR_ORGANISERS),
     "organise-progress": read_signed_in(ORGANISED),
     "organise-gold": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-secrecy": read_signed_in(ORGANISED),
+    "organise-secrecy-json": read_signed_in(ORGANISED),
+    "organise-gold-seal": post(DONE_FOR_ORGANISERS),
+    "organise-gold-delete": post(DONE_FOR_ORGANISERS),
     "organise-baselines": read_signed_in(ORGANISED),
     "organise-baselines-compute": post(DONE_FOR_ORGANISERS),
     "organise-models": form(ORGANISED, LACKING_FOR_ORGANISERS),
@@ -335,6 +340,13 @@ TABLE = {
     "api:root": read(EVERYBODY),
     "api:version-1": read(EVERYBODY),
     "api:archives": read(EVERYBODY),
+    "api:receipt-log": read(EVERYBODY),
+    "api:log-entries": read(EVERYBODY),
+    # Which entry, of how many, is not said.
+    "api:log-inclusion": read((400,) * 8),
+    "api:log-consistency": read((400,) * 8),
+    # Whom receipts open what is in them: tests/scoring/test_receipts.py.
+    "api:receipts": read(EVERYBODY),
     "api:archive": read(EVERYBODY),
     "api:teams": Row((401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
     "api:team": read((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from tasks.models import Gold, Phase, Season
+from tests import factories
 from tests.access.scene import (
     EVERY_ROLE,
     GOLD,
@@ -215,6 +216,26 @@ def test_no_address_of_a_phase_tells_a_hidden_score_or_name_to_those_it_is_hidde
         said = text_of(response)
         assert HIDDEN_SCORE_SHOWN not in said, (name, method)
         assert HIDDEN_SYSTEM not in said, (name, method)
+
+
+def same_content(phase) -> Phase:
+    """A phase of another season that hides its board, on a split that has one of the same topics."""
+    other = factories.make_phase(task=factories.make_task(), board="organisers", with_gold=False)
+    factories.make_gold(phase=other, citances=factories.CITANCES, topics=[factories.TOPICS[0], "X00-0001"])
+    return other
+
+
+@pytest.mark.parametrize("role", ["visitor", "member"])
+def test_no_address_tells_numbers_on_content_that_another_season_hides(client, scene, role):
+    """The run's own page tells its team as little: what is secret goes by content."""
+    named = [name for name in OUR_ROUTES if expected(name, "GET", role) == 200]
+    sign_in(client, scene, role)
+    told = {name for name in named if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))}
+    assert {"board", "standing", "board-csv", "api:leaderboard"} <= told
+    hiding = same_content(scene.phase)
+    assert [name for name in told if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))] == []
+    Phase.objects.filter(pk=hiding.pk).update(board="everyone")
+    assert SCORE_SHOWN in text_of(ask(client, "board", "GET", scene))
 
 
 def test_who_may_see_them_sees_the_score_the_name_and_the_inputs(client, scenes):

@@ -1,7 +1,7 @@
 """Numbers that a phase hides stay hidden on every address: people's ratings and what teams report as well."""
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from django.urls import reverse
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore
 from tasks.models import Phase, Season, Submission, TeamFigure
+from tasks.types import task_type, task_types
 from tests.access.questions import questions_are_noted  # noqa: F401  (a fixture is found by being here)
 from tests.access.scene import (
     SYSTEM,
@@ -171,7 +172,10 @@ def kept_parts(django_db_setup, django_db_blocker) -> KeptWorld:
 
 
 @pytest.fixture
-def parts(db, kept_parts) -> dict[str, Part]:
+def parts(db, monkeypatch, kept_parts) -> dict[str, Part]:
+    """Boards have columns of people's ratings, as those of other task types do."""
+    rated = replace(task_type("clsumm-1a"), human_evaluation=task_type("citation-text").human_evaluation)
+    monkeypatch.setitem(task_types(), "clsumm-1a", rated)
     mount_archive()
     return kept_parts()
 
@@ -235,6 +239,7 @@ TOLD = {
     "system": ("board", "team-results", "overview-paper-file", "api:season", "api:task"),
     "reported": ("costs",),
     "reported_plainly": ("board-csv", "board-json"),
+    "rated": ("board-csv", "board-json"),
     "outside": ("outside", "board-csv", "board-json", "board-tex", "api:outside"),
     "measure": ("outside", "board-csv", "board-json", "board-tex", "api:outside"),
     "laboratory": ("outside", "board-json", "api:outside"),

@@ -34,8 +34,10 @@ ELSEWHERE = {
     "terms": "an acceptance says whose it is and when",
     "api:terms": "an acceptance says whose it is and when",
 }
-#: What the queue and the counts of a database do by themselves.
-NOT_WATCHED = {"job", "workergroup", "teamfigure", "seasonfile", "token", "acceptance"}
+#: What the queue and the counts of a database do by themselves, and what follows from gold.
+NOT_WATCHED = {
+    "job", "workergroup", "teamfigure", "seasonfile", "token", "acceptance", "goldcontent", "goldoverlap",
+}  # fmt: skip
 PEOPLE = ("member", "organiser", "reader", "staff")
 LATER = {"opens": "2020-01-01T00:00", "closes": "2091-01-01T00:00"}
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from scoring.offline.parts import read_part
 from scoring.offline.scoring import Scoring
 from scoring.offline.scoring import score as score_offline
 from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, run_copy
+from scoring.worker.release import drawn_part, told_of
 from scoring.worker.score import keep_statistics, record_scores
 from tasks.jobs.engine import claim
 from tasks.jobs.leases import complete
@@ -54,14 +56,16 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
                     options=task_type.checked_options(local_options(job, Path(folder))),
                     resamples=50,
                     statistics=Path(folder) / "statistics.npz",
+                    part=read_part(part) if (part := drawn_part(job.submission.phase)) else None,
                 )
             )
+            told = told_of(job, result, Path(folder) / "statistics.npz")
             name = keep_statistics(job, Path(folder) / "statistics.npz")
         printed[job.rules] = result
-        assert complete(job, _recorder(job, result, name))
+        assert complete(job, _recorder(job, result, name, told))
     submission.refresh_from_db()
     return printed
 
 
-def _recorder(job, result, name):
-    return lambda: record_scores(job=job, result=result, statistics=name, seconds=0.1)
+def _recorder(job, result, name, told):
+    return lambda: record_scores(job=job, result=result, statistics=name, seconds=0.1, told=told)

@@ -111,6 +111,12 @@ ACCESS = {
     "GET account_data": (401, 200, 200, 200, 200, 200),
     "GET people": (401, 404, 404, 404, 200, 200),
     "POST give_role": (401, 404, 404, 404, 400, 400),
+    "GET receipt_log": EVERYBODY,
+    "GET log_entries": EVERYBODY,
+    # They say of which entries; tests/scoring/test_receipts.py does.
+    "GET log_inclusion": (400,) * 6,
+    "GET log_consistency": (400,) * 6,
+    "GET receipts": (404, 404, 404, 200, 200, 200),
     "GET archives": EVERYBODY,
     "GET archive": (404,) * 6,
     "GET registrations": (401, 200, 200, 200, 200, 200),

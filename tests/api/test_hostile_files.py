@@ -11,8 +11,9 @@ from django.urls import reverse
 
 from citeboard.core import confinement
 from citeboard.core.confined.pool import Work
+from citeboard.core.confined.turns import Sender
 from tasks.models import Submission
-from tests.api.sending import check, send
+from tests.api.sending import check
 
 LIMITS = "the file could not be read within the limits of the site"
 FAULT = "the site failed to read the file by a fault of its own"
@@ -31,7 +32,7 @@ def pool_of_hostile_readers(*preload: str, size: int):
     confinement._pool.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(confinement, "PRELOAD", (*preload, HOSTILE))
-        made = confinement._pool(size, settings.DATA_DIR / "checks", settings.CONFINEMENT == "kernel")
+        made = confinement._pool(size, settings.DATA_DIR / "checks", 10_000, confinement.means())
     confinement._pool.cache_clear()
     yield made
     made.close()
@@ -76,7 +77,7 @@ class TestThroughTheApi:
         self, world, settings, content, seconds, words
     ):
         settings.CHECK_SECONDS = seconds
-        message = told(send(world.member, world.phase, content))
+        message = told(check(world.member, world.phase, content))
         assert message.startswith(LIMITS)
         assert any(each in message for each in words), message
 
@@ -98,24 +99,23 @@ class TestThroughTheApi:
 def crowded(hostile_reader, monkeypatch, settings):
     """Lets an account have a file read that never ends; gives up with the pool."""
     settings.CHECK_SECONDS = 200
-    monkeypatch.setattr("citeboard.core.confined.pool.PATIENCE", 0.2)
+    monkeypatch.setattr("citeboard.core.confined.turns.PATIENCE", 0.2)
 
     threads = []
 
     def occupy(user):
-        before = pool._busy
+        before = len(pool.turns._running)
 
         def hang():
             work = Work(
                 program="tests.core.confined.hostile:hang", arguments={}, limits=confinement.limits_for_runs()
             )
-            with pytest.raises(Exception), pool.done(work, owner=str(user.pk)):  # noqa: B017, PT011
+            with pytest.raises(Exception), pool.done(work, sender=Sender(account=str(user.pk))):  # noqa: B017, PT011
                 pass
 
         threads.append(threading.Thread(target=hang))
         threads[-1].start()
-        with pool._turn:
-            assert pool._turn.wait_for(lambda: pool._busy > before, 60)
+        assert pool.turns.wait_until_busy(before + 1, 60)
 
     with pool_of_hostile_readers(size=2) as pool:
         monkeypatch.setattr(confinement, "pool", lambda: pool)
@@ -131,10 +131,12 @@ def page(world, role) -> tuple[Client, str]:
     return client, address
 
 
-def test_a_full_pool_answers_503_and_when_to_come_back_and_serves_pages_meanwhile(world, crowded):
+def test_a_check_is_answered_503_by_a_full_pool_and_when_to_come_back_and_serves_pages_meanwhile(
+    world, crowded
+):
     crowded(world.people["organiser"])
     crowded(world.people["staff"])
-    answer = send(world.member, world.phase, b"echo")
+    answer = check(world.member, world.phase, b"echo")
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert answer.json()["detail"].startswith("Many files are being read just now")
     client, address = page(world, "member")
@@ -150,7 +152,7 @@ def test_one_account_cannot_occupy_the_pool(world, crowded):
     crowded(world.people["member"])
     answer = check(world.member, world.phase, b"echo")
     assert answer.status_code == 503
-    assert answer.json()["detail"].startswith("Another file of yours is still being read")
+    assert answer.json()["detail"].startswith("Many files are being read just now")
     assert check(world.ask("stranger"), world.phase, b"echo").status_code == 200
 
 

@@ -15,7 +15,7 @@ from tests.factories import make_baseline, make_phase, make_submission, other_ru
 MEMBERS = {
     "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
     "filename", "sha256", "size", "submitted_at", "begun_at", "is_late", "exclusion", "exclusion_reason",
-    "priority", "status", "since", "reason", "team_reported", "progress", "url", "page",
+    "priority", "status", "since", "reason", "replace_until", "team_reported", "progress", "url", "page",
 }  # fmt: skip
 
 

@@ -36,7 +36,11 @@ REVEAL = """async () => {
 HAS_TURNED = """async ([width, colors]) => {
     const frame = () => new Promise((seen) => requestAnimationFrame(seen));
     const isTurned = () => innerWidth === width && matchMedia(`(prefers-color-scheme: ${colors})`).matches;
-    for (let frames = 0; frames < 2 || !isTurned(); frames++) await frame();
+    const end = performance.now() + 90000;
+    for (let frames = 0; frames < 2 || !isTurned(); frames++) {
+        if (performance.now() > end) throw new Error(`not ${width} px wide and ${colors} within 90 seconds`);
+        await frame();
+    }
 }"""
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
 #: Both widths and both kinds of colours, which do not depend on each other.

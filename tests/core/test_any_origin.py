@@ -9,9 +9,11 @@ from tests.kept_worlds import KeptWorld, keep_world
 pytestmark = pytest.mark.django_db
 READABLE = {
     "board-json", "snapshot-json", "croissant", "board-papers-with-code", "published-json", "team-badge",
-    "team-system-badge",
+    "team-system-badge", "board-csv", "board-tex", "board-bib", "board-every-eval-ever", "board-ir-metadata",
+    "classes-csv", "classes-json", "published-csv",
     "api:seasons", "api:season", "api:task", "api:phase", "api:leaderboard", "api:published", "api:schema",
-    "api:archives", "api:archive",
+    "api:archives", "api:archive", "api:export", "api:receipt-log", "api:log-entries", "api:log-inclusion",
+    "api:log-consistency",
 }  # fmt: skip
 HEADERS = ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers")
 

@@ -183,7 +183,7 @@ def test_models_are_fetched_to_where_scorers_look_for_them(tmp_path, root):
     assert done.stdout.splitlines() == [
         "no-such-pipeline was fetched; it parses sentences.", f"{tmp_path}/packages",
     ]  # fmt: skip
-    given = environment(tmp_path)
+    given = environment()
     assert given["PYTHONPATH"].endswith(f"{settings.MODELS_DIR}/packages")
     assert given["CITEBOARD_MODELS_DIR"] == str(settings.MODELS_DIR)
 

@@ -122,6 +122,13 @@ class TestProxy:
         ):
             assert f"proxy_set_header {header} {value};" in included
 
+    @pytest.mark.parametrize("name", ["http.conf", "tls.conf"])
+    def test_each_line_of_the_log_has_the_id_of_its_request(self, root, included, name):
+        [used] = re.findall(r"^access_log \S+ (\w+);", included, re.MULTILINE)
+        text = (root / "deploy" / "nginx" / name).read_text(encoding="utf-8")
+        [line] = re.findall(rf"^log_format {used} '(.*)';", text, re.MULTILINE)
+        assert "$request_id" in line.split()
+
     def test_more_sites_are_found_without_a_reload(self, included):
         assert re.search(r"resolver 127\.0\.0\.11 valid=\d+s", included)
         assert "proxy_pass http://$site;" in included
@@ -143,6 +150,11 @@ class TestKubernetes:
     def test_every_manifest_is_valid(self, root):
         for document in documents(root):
             kubernetes_validate.validate(document, KUBERNETES, strict=True)
+
+    def test_a_job_goes_once_it_has_ended_so_that_another_release_can_apply_its_own(self, root):
+        jobs = [each for each in documents(root) if each["kind"] == "Job"]
+        assert jobs
+        assert all(0 < job["spec"]["ttlSecondsAfterFinished"] <= 600 for job in jobs)
 
     def test_a_manifest_that_is_wrong_is_found(self, root):
         [wrong] = [each for each in documents(root) if each["kind"] == "CronJob"]

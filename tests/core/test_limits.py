@@ -2,6 +2,7 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.cache import cache
@@ -18,10 +19,12 @@ WRONG = {"login": "person@example.org", "password": "a wrong one"}
 ATTEMPTS = 10
 
 
-def attempts(number: int, *, address: str = "192.0.2.1", forwarded: str | None = None, email=None) -> str:
+def attempts(
+    number: int, *, address: str = "192.0.2.1", forwarded: str | None = None, email=None, client=None
+) -> str:
     """The last answer to so many wrong passwords, each for another account unless one is named."""
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
-    client = Client(REMOTE_ADDR=address, headers=headers)
+    client = client or Client(REMOTE_ADDR=address, headers=headers)
     for place in range(number):
         fields = WRONG | {"login": email or f"person{address}{place}@example.org"}
         response = client.post(reverse("account_login"), fields)
@@ -38,6 +41,52 @@ def test_wrong_passwords_from_one_address_are_counted():
     assert not is_locked_out(attempts(ATTEMPTS))
     assert is_locked_out(attempts(1))
     assert not is_locked_out(attempts(1, address="192.0.2.2"))
+
+
+def signs_in(client: Client, person) -> bool:
+    fields = {"login": person.email, "password": factories.PASSWORD}
+    return client.post(reverse("account_login"), fields).status_code == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
+def test_nobody_locks_another_out_from_elsewhere():
+    person = factories.make_user()
+    assert is_locked_out(attempts(6, email=person.email))
+    assert not signs_in(Client(REMOTE_ADDR="192.0.2.1"), person)
+    assert signs_in(Client(REMOTE_ADDR="198.51.100.7"), person)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
+def test_a_browser_in_which_they_have_signed_in_before_passes_and_has_a_count_of_its_own():
+    person, other = factories.make_user(), factories.make_user()
+    known = Client(REMOTE_ADDR="192.0.2.1")
+    assert signs_in(known, person)
+    cookie = known.cookies["known_browser"].value
+    known.logout()
+    known.cookies["known_browser"] = cookie
+    attempts(ATTEMPTS + 1, email=person.email)
+    attempts(ATTEMPTS + 1, email=other.email)
+    assert not signs_in(known, other)
+    assert signs_in(known, person)
+    thief = Client(REMOTE_ADDR="192.0.2.9")
+    thief.cookies["known_browser"] = cookie
+    assert is_locked_out(attempts(ATTEMPTS + 1, email=person.email, client=thief))
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
+def test_a_mailed_link_opens_what_wrong_passwords_have_closed(mailoutbox):
+    person, client = factories.make_user(), Client(REMOTE_ADDR="192.0.2.1")
+    assert is_locked_out(attempts(6, email=person.email))
+    client.post(reverse("account_reset_password"), {"email": person.email})
+    [link] = re.findall(r"https?://\S+/reset/\S+", mailoutbox[-1].body)
+    page = client.get(urlsplit(link).path, follow=True)
+    client.post(page.request["PATH_INFO"], dict.fromkeys(("password1", "password2"), "another good one 25"))
+    fields = {"login": person.email, "password": "another good one 25"}
+    client.logout()
+    assert client.post(reverse("account_login"), fields).status_code == 302
 
 
 @pytest.mark.django_db

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from citeboard.core import storage
 from scoring.board.standings import standings
-from scoring.models import Evaluation
+from scoring.models import Evaluation, LogEntry
 from scoring.offline.scoring import Scoring
 from scoring.offline.scoring import score as score_offline
+from scoring.receipts import log
 from tasks.models import Job, Submission
 from tests.faults.serving import until
 
@@ -25,15 +26,19 @@ def wait_until_settled(*submissions: Submission) -> float:
     )
 
 
-def assert_scored_exactly_once(*submissions: Submission) -> None:
-    """Each is there, scored, with one evaluation for each rule set, equal to one computed from scratch."""
+def assert_scored_exactly_once(*submissions: Submission, receipts: int = 1) -> None:
+    """Each is there, scored, with one evaluation for each rule set, equal to one computed from scratch.
+
+    Of each scoring that was published there is a receipt.
+    """
     for submission in submissions:
-        assert_is_scored_once(submission)
+        assert_is_scored_once(submission, receipts)
     for phase in {submission.phase for submission in submissions}:
         assert_board_is_in_order(phase)
+    assert_log_has_no_hole()
 
 
-def assert_is_scored_once(submission: Submission) -> None:
+def assert_is_scored_once(submission: Submission, receipts: int = 1) -> None:
     submission.refresh_from_db()
     assert submission.status == "scored", submission.reason
     assert {job.state for job in submission.jobs.all()} == {Job.State.DONE}
@@ -42,6 +47,14 @@ def assert_is_scored_once(submission: Submission) -> None:
     for evaluation in evaluations:
         assert kept(evaluation) == recomputed(evaluation)
         assert storage.statistics.exists(evaluation.statistics)
+        assert evaluation.receipts.count() == receipts
+
+
+def assert_log_has_no_hole() -> None:
+    log.keep_up()
+    indexes = list(LogEntry.objects.values_list("index", flat=True))
+    assert indexes == list(range(len(indexes)))
+    assert log.head()["size"] == len(indexes)
 
 
 def is_sound(submission: Submission) -> bool:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from tasks.types import task_types
+from tests.fuzz import kinds
 from tests.fuzz.trying import Subject, tried
 
 
@@ -26,6 +27,10 @@ def main() -> int:
     print(f"{'task type':<24} {'refused':>8} {'scored':>8}")
     for subject in subjects:
         print(f"{subject.task_type.slug:<24} {subject.counts['refused']:>8,} {subject.counts['scored']:>8,}")
+    with tempfile.TemporaryDirectory() as scratch:
+        others = kinds.tried(Path(scratch), given.files // 40, given.seed)
+    print(f"{'gold and other kinds':<24} {others['refused']:>8,} {others['read']:>8,}")
+    done += others.total()
     print(f"{done:,} files in {time.process_time():.0f} s of CPU; no traceback and no hang")
     return int(done < given.files)
 

@@ -134,7 +134,8 @@ def test_the_database_keeps_no_half_a_plan(phase):
 def test_a_button_shows_the_board_to_everybody_and_the_plan_is_gone(client, phase, organiser):
     plan("ranks", HOUR)
     client.force_login(organiser)
-    client.post(reverse("organise-reveal", args=[phase.task.season.slug, phase.pk]))
+    typed = {"let_out_task": phase.task.title, "let_out_reason": "It runs on in the open."}
+    client.post(reverse("organise-reveal", args=[phase.task.season.slug, phase.pk]), typed)
     client.logout()
     assert seen(client, phase) == [True] * 3
     assert Phase.objects.get().board_from is None

@@ -7,8 +7,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.board.open_gold import open_run
+from tasks.gold.early import WouldLetOut
 from tasks.models import Gold, Phase
-from tasks.seasons.phase_acts import TimesRefused, open_now
+from tasks.seasons.phase_acts import open_now
 from tests import factories
 from tests.scoring import boards
 
@@ -63,9 +64,9 @@ def test_what_is_kept_elsewhere_opens_no_run_of_a_board_and_no_label(practice):
     """All that rests on gold asks the same rule."""
     run = factories.make_submission(phase=practice, status="scored")
     boards.score(run, 0.25, gold=Gold.objects.get())
-    assert open_run(practice, None, run.pk) == run
+    assert open_run(Phase.objects.get(pk=practice.pk), None, run.pk) == run
     same_gold_elsewhere(practice)
-    assert open_run(practice, None, run.pk) is None
+    assert open_run(Phase.objects.get(pk=practice.pk), None, run.pk) is None
 
 
 class TestOpeningAtOnce:
@@ -80,7 +81,7 @@ class TestOpeningAtOnce:
     def test_a_phase_that_shows_scores_is_not_opened_over_one_that_hides_them(self, hidden):
         after = self.later(hidden.task, split=hidden.split)
         with pytest.raises(
-            TimesRefused, match=r"Afterwards would show scores on gold of which .*, Test hides"
+            WouldLetOut, match=r"the scores of all of .*, Afterwards, which .*, Test keeps back"
         ):
             open_now(phase=after, by=factories.make_user())
         assert not Phase.objects.get(pk=after.pk).is_open()
@@ -89,7 +90,7 @@ class TestOpeningAtOnce:
 
     def test_nor_over_one_of_another_season_which_is_not_named(self, hidden):
         task = factories.make_task(type="clsumm-1b", rules=["corrected"])
-        with pytest.raises(TimesRefused, match="of which another season hides them"):
+        with pytest.raises(WouldLetOut, match="which another season keeps back"):
             open_now(phase=self.later(task), by=factories.make_user())
 
     @pytest.mark.parametrize("fields", [{"board": "organisers"}, {"board": "ranks"}, {"split": "other"}])

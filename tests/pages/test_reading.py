@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tasks.seasons.cards import card
+from tasks.seasons.cards import card_of_type
 from tasks.types import task_types
 from tests import factories
 from tests.scoring import boards
@@ -158,14 +158,14 @@ def test_inputs_that_are_not_published_yet_are_not_there(client):
 
 @pytest.mark.parametrize("slug", task_types())
 def test_a_card_has_what_other_pages_quote(slug):
-    own = card(slug)
+    own = card_of_type(slug)
     assert "<code>" in own.format
     assert [rules for rules in task_types()[slug].rules if not own.rules(rules)] == []
     assert own.rules("no-such-rules") == ""
 
 
 def test_a_task_type_without_a_card_has_an_empty_one():
-    assert card("no-such-type").html == ""
+    assert card_of_type("no-such-type").html == ""
 
 
 def test_a_page_that_does_not_exist_helps(client):

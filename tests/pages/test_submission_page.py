@@ -74,7 +74,7 @@ def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
 def test_the_wait_is_told_by_what_others_took(client, waiting):
     other = boards.make_run(waiting.phase, factories.make_team(season=waiting.phase.task.season))
     boards.score(other, 0.5, gold=waiting.phase.task.gold.get())
-    assert "Scored in about 2 seconds." in show(client, waiting)
+    assert "Scored in about a second." in show(client, waiting)
 
 
 def test_nothing_new_is_answered_with_nothing(client, waiting):
@@ -85,6 +85,16 @@ def test_nothing_new_is_answered_with_nothing(client, waiting):
     changed = client.get(poll)
     assert "Being scored now." in text_of(changed)
     assert "hx-get" in text_of(changed)
+
+
+def test_the_page_asks_often_at_first_and_more_seldom_the_longer_nothing_changes(client, waiting):
+    page = show(client, waiting)
+    for seconds, pause in ((0, "400ms"), (60, "1s"), (3600, "5s")):
+        since = timezone.now() - dt.timedelta(seconds=seconds)
+        Submission.objects.filter(pk=waiting.pk).update(status_since=since)
+        poll = re.search(r'hx-get="([^"]+)"', page)[1].replace("&amp;", "&")
+        page = client.get(poll).content.decode()
+        assert f'hx-trigger="every {pause}"' in page
 
 
 def test_a_run_that_is_being_scored_says_how_far_it_is(client, waiting):

@@ -1,11 +1,9 @@
 """Boards of runs that were really scored, on so many topics that differences can be significant."""
 
-from django_q.models import OrmQ
-
 from scoring.board import comparison_state
 from scoring.models import BoardOrder
 from tasks.jobs.work import take_job
-from tasks.models import Job, Phase, Submission
+from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score
 
@@ -52,9 +50,3 @@ def compare(phase: Phase, rules: str = "corrected") -> None:
         take_job(job.pk)
         job.refresh_from_db()
     phase.refresh_from_db()
-
-
-def wakes() -> list[str]:
-    """The boards that the queue holds a wake for."""
-    names = {f"job-{job.pk}" for job in Job.all_kinds.filter(kind="compare")}
-    return [wake.name() for wake in OrmQ.objects.order_by("pk") if wake.name() in names]

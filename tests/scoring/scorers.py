@@ -4,18 +4,24 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-import os, signal, sys, time
+import functools, io, os, signal, sys, time
 from scoring.worker import confined
 import scoring.__main__ as offline
 
-real = offline.main
-note = open({note!r}, "a")
+scored = offline.main
+note = io.TextIOWrapper(open({note!r}, "ab", buffering=0), write_through=True)
+close = os.closerange
 
-def misbehaving(arguments):
+def close_others(first, last):
+    close(first, note.fileno())
+    close(note.fileno() + 1, last)
+
+def misbehaving(arguments, **how):
+    real = functools.partial(scored, **how)
 {body}
 
-offline.main = misbehaving
-sys.exit(confined.main())
+os.closerange, offline.main = close_others, misbehaving
+confined.main()
 """
 
 

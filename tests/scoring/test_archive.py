@@ -24,6 +24,7 @@ from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score
 from tests.kept_worlds import KeptWorld, keep_world
+from tests.scoring.compared import compare
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +47,8 @@ def make_phase() -> Phase:
     for sentences in (("1",), ("1", "2")):
         content = factories.run_bytes(sentences=sentences, topics=topics)
         score(factories.make_submission(phase=phase, content=content))
+    for rules in task.rules:
+        compare(phase, rules)
     return phase
 
 
@@ -119,11 +122,14 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     *details, last = verified(capsys, folder, 0)
     count = int(last.split()[0])
     assert count > 1000
-    assert last == f"{count} of {count} numbers equal"
-    assert sorted(re.sub(": .*", "", line) for line in details) == [
+    [people] = [line for line in details if line.startswith("not checked")]
+    assert people.startswith("not checked, no metric of the scorer has them (human evaluation): ")
+    assert last == f"{count} of {count} numbers equal, {people.split()[-2]} not checked"
+    assert sorted(re.sub("(: | [0-9a-f]{64}).*", "", line) for line in details) == [
         "not checked, no metric of the scorer has them (human evaluation)",
-        "not checked, ranks and groups rest on paired tests, which are not repeated",
+        "receipts are signed by",
         "the package rouge-score 0.1.2 gives the same",
+        "the site has signed these numbers",
     ]
 
     labelled = next(path for path in folder.glob("scores/*.json") if "positional" in path.read_text())
@@ -135,7 +141,7 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     assert details[0] == f"scores/{labelled.name}: not the file whose checksum SHA256SUMS has"
     assert "value: the archive has 0." in details[1]
     assert int(last.split()[0]) < count
-    assert last.endswith(f" of {count} numbers equal")
+    assert f" of {count} numbers equal" in last
 
 
 @pytest.mark.parametrize("part", ["value", "low", "n"])
@@ -238,12 +244,11 @@ def test_a_phase_that_is_not_over_gives_out_neither_runs_nor_gold(phase, capsys,
     assert [line for line in told if line.startswith("not checked, the run is not in the archive: ")]
 
 
-def test_an_earlier_phase_on_the_split_of_one_that_is_open_keeps_the_gold_back(phase, tmp_path):
+def test_an_earlier_phase_on_the_split_of_one_that_is_open_keeps_runs_and_gold_back(phase, tmp_path):
     over("past")
     factories.make_phase(task=phase.task, split=phase.split)
     folder = export(tmp_path / "archive", "--with-gold")
-    assert len(list((folder / "runs").iterdir())) == 2
-    assert list((folder / "gold").iterdir()) == []
+    assert list((folder / "runs").iterdir()) == list((folder / "gold").iterdir()) == []
 
 
 def test_an_archive_without_a_public_board_has_nothing_to_verify(phase, capsys, tmp_path):
@@ -251,7 +256,7 @@ def test_an_archive_without_a_public_board_has_nothing_to_verify(phase, capsys, 
     Phase.objects.update(board=Phase.Audience.ORGANISERS)
     folder = export(tmp_path / "archive", "--with-gold")
     assert list((folder / "runs").iterdir()) == list((folder / "gold").iterdir()) == []
-    assert verified(capsys, folder, 3) == ["0 of 0 numbers equal"]
+    assert verified(capsys, folder, 3) == ["0 of 0 numbers equal, 0 not checked"]
 
 
 def test_it_works_from_disk_and_its_metadata_lists_what_is_in_it(archive):
@@ -268,6 +273,115 @@ def test_it_works_from_disk_and_its_metadata_lists_what_is_in_it(archive):
         assert hashlib.sha256((archive / name).read_bytes()).hexdigest() == digest
     assert {"season.json", "CITATION.cff", ".zenodo.json", "README.md"} <= set(listed)
     assert json.loads((archive / ".zenodo.json").read_text())["upload_type"] == "dataset"
+
+
+def test_nothing_of_an_archive_with_runs_and_gold_is_left_unchecked(archive, capsys):
+    """Two runs under two rule sets: each board has one paired test and two rows."""
+    *details, last = verified(capsys, archive, 0)
+    assert "the site has signed these numbers: 4 receipts hold" in details
+    assert last.endswith("numbers equal, 0 not checked")
+    tests = [json.loads(path.read_text())["tests"] for path in archive.glob("tests/*.json")]
+    assert [len(own) for own in tests] == [1, 1]
+
+
+@pytest.mark.parametrize("part", ["difference", "error", "low", "high", "p", "units"])
+def test_a_paired_test_that_was_changed_is_found(part, archive, capsys):
+    path = first(archive, "tests/*.json")
+    rewrite(path, lambda board: board["tests"][0].update({part: board["tests"][0][part] + 1e-6}))
+    assert re.match(rf"boards/.* runs \d+ and \d+ {part}: the archive has", verified(capsys, archive, 1)[0])
+
+
+@pytest.mark.parametrize("part", ["rank", "rank_low", "rank_high", "group"])
+def test_a_rank_or_a_group_that_was_changed_is_found(part, archive, capsys):
+    board = first(archive, "boards/*.json")
+    rewrite(board, lambda board: board["rows"][1].update({part: 7}))
+    assert f"{part}: the archive has 7, computed again it is " in verified(capsys, archive, 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"seed": 3}, "a paired test is not made as those of boards are"),
+        ({"trials": 1, "test": "approximate randomisation"}, "a paired test is not made as"),
+        ({"trials": 10**9}, "a paired test is not made as those of boards are"),
+        ({"first": 0}, "its paired tests are not each of two rows"),
+        (None, "it is said to be compared, and 1 paired tests are missing"),
+    ],
+)
+def test_paired_tests_that_a_board_does_not_make_are_none(change, told, archive, capsys):
+    def rewritten(board):
+        if change is None:
+            board["tests"].clear()
+        else:
+            board["tests"][0].update(change)
+
+    rewrite(first(archive, "tests/*.json"), rewritten)
+    assert told in verified(capsys, archive, 1)[0]
+
+
+def test_tests_of_runs_that_are_not_there_are_counted_and_ranks_by_value_are_checked(archive, capsys):
+    def without_file(season):
+        season["runs"][0]["file"] = None
+
+    rewrite(archive / "season.json", without_file)
+    told = verified(capsys, archive, 0)
+    # Of each board six numbers of a test, and of two rows all but the rank.
+    assert "not checked, not all paired tests behind them can be repeated: 24 numbers" in told
+
+
+def test_an_archive_of_before_has_neither_tests_nor_receipts_and_says_so(archive, capsys):
+    for path in archive.glob("tests/*.json"):
+        path.unlink()
+    (archive / "SHA256SUMS").write_text(re.sub(".*  tests/.*\n", "", (archive / "SHA256SUMS").read_text()))
+    rewrite(archive / "season.json", lambda season: [run.pop("receipts") for run in season["runs"]])
+    told = verified(capsys, archive, 0)
+    assert "no receipt: 4 scorings" in told
+    words = (
+        "not checked, the archive does not hold the paired tests that ranks and groups rest on: 16 numbers"
+    )
+    assert words in told
+
+
+def test_whoever_changes_numbers_with_all_that_follows_from_them_cannot_sign_them(archive, capsys, tmp_path):
+    """The gold is not there, so that nothing can be computed again."""
+    key = tmp_path / "key"
+    key.write_text(json.loads((archive / "log.json").read_text())["keys"][0]["public"])
+    rewrite(
+        archive / "season.json",
+        lambda season: [gold.update(file=None) for gold in season["tasks"][0]["gold"]],
+    )
+    assert main(["verify", str(archive), "--key", str(key)]) == 0
+    path = first(archive, "scores/*.json")
+
+    def change(evaluations):
+        evaluations[0]["metrics"]["overlap_f1_micro"]["value"] += 1e-9
+
+    capsys.readouterr()
+    rewrite(path, change)
+    assert f"run {path.stem} corrected: its receipt is of another scores" in verified(capsys, archive, 1)
+
+    def signed_by_another(log):
+        log["keys"][0]["public"] = "00" * 32
+
+    rewrite(archive / "log.json", signed_by_another)
+    assert "is not one of the site's" in verified(capsys, archive, 1)[0]
+
+
+@pytest.mark.parametrize("part", ["entry", "signature", "openings", "log"])
+def test_a_receipt_in_an_archive_that_was_changed_is_found(part, archive, capsys):
+    path = first(archive, "receipts/*.json")
+
+    def change(receipts):
+        receipts[0][part] = json.loads(json.dumps(receipts[0][part]).translate(str.maketrans("12", "21")))
+
+    rewrite(path, change)
+    assert verified(capsys, archive, 1)[0].startswith(f"run {path.stem}, a receipt: ")
+
+
+def test_a_file_that_is_no_public_key_is_refused(archive, tmp_path, capsys):
+    (tmp_path / "key").write_text("nothing")
+    assert main(["verify", str(archive), "--key", str(tmp_path / "key")]) == 2
+    assert "holds no public key" in capsys.readouterr().err
 
 
 def test_programs_read_the_result(archive, capsys):

@@ -73,7 +73,7 @@ def claim(job, owner):
 def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
     response = asked(client, phase, run)
     assert not Sheet.objects.exists()
-    assert OrmQ.objects.latest("pk").name() == f"job-{BackgroundJob.objects.get().job_id}"
+    assert (BackgroundJob.objects.get().job.state, OrmQ.objects.count()) == ("queued", 1)
     page = client.get(response.url)
     assert "It waits for a worker." in text_of(page)
     assert "no worker is running" in text_of(page)

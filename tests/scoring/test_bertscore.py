@@ -295,10 +295,11 @@ def test_a_published_value_has_the_package_as_its_witness(capsys, monkeypatch, t
     Path(run).write_text(json.dumps({"id": "a-1", "prediction": " ".join(WORDS)}))
     options = ("--option", "bertscore_model=minilm", "--intervals", "0")
     scores = score(capsys, "citation-text", [Path(gold)], Path(run), *options)
+    own_gold = [{"sha256": scores["gold"]["sha256"], "file": gold}]
     season = {
         "format": "citeboard-season-archive",
         "format_version": 1,
-        "tasks": [{"slug": "t", "gold": [{"sha256": scores["gold"]["sha256"], "file": gold}], "phases": []}],
+        "tasks": [{"slug": "t", "type": "citation-text", "gold": own_gold, "phases": []}],
         "runs": [{"id": 1, "task": "t", "file": run, "scores": "scores.json"}],
     }
     for name, content in (("season", season), ("scores", [{**scores, "files": {}}])):

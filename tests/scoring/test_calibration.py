@@ -11,7 +11,7 @@ from django.urls import reverse
 from scoring.metrics.calibration import Brier, CalibrationError
 from tasks.gold.gold_files import load_gold
 from tasks.types.files import open_input
-from tasks.types.labels import LabelTask
+from tasks.types.forms.labels import LabelTask
 from tasks.types.probabilities import LabelWithProbabilities
 from tests import factories
 from tests.api.sending import score as score_run
@@ -94,7 +94,7 @@ def test_a_label_with_probabilities_is_the_label_and_survives_a_copy():
 
 
 def test_runs_of_labels_may_give_probabilities(tmp_path):
-    task = LabelTask(labels=LABELS, fields=())
+    task = LabelTask(labels=LABELS)
     lines = [
         {"id": "1", "label": "a", "probabilities": {"a": 0.5, "b": 0.5}},
         {"id": "2", "label": "b"},

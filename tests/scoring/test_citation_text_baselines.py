@@ -19,6 +19,7 @@ from scoring.tools.baselines.citation_text import (
     lexrank,
     plain,
 )
+from tasks.types import task_type
 from tasks.types.citation_text.instances import cited_abstracts
 from tasks.types.text import punkt_sentences
 from tests.scoring.offline import score
@@ -179,7 +180,7 @@ def test_lexrank_weighs_words_within_each_data_set(tmp_path, capsys):
 
 
 def test_the_baselines_of_the_task_are_these():
-    assert tuple(each.name for each in baselines_of(TYPE)) == NAMES
+    assert tuple(baselines_of(task_type(TYPE))) == NAMES
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,17 @@ import datetime as dt
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django_q.models import OrmQ
 
 from citeboard.core import storage
 from citeboard.core.database import database_now
 from scoring.board import comparison_state as board_orders
-from scoring.board.comparisons import SIGNIFICANCE, trials_for
+from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.standings import standings
 from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.compare import compare as compare_offline
 from scoring.offline.compare import read_runs
+from scoring.stats.significance import trials_for
 from scoring.worker import compare_board
 from tasks.jobs import engine, leases
 from tasks.jobs.groups import START, Watchdog
@@ -23,7 +25,7 @@ from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.api.sending import score
 from tests.scoring import boards, compared
-from tests.scoring.compared import compare, scored, wakes
+from tests.scoring.compared import compare, scored
 
 pytestmark = pytest.mark.django_db
 
@@ -167,7 +169,7 @@ def test_the_pages_of_a_board_are_made_anew_when_its_order_is_known(phase):
 def test_a_scored_run_wakes_whoever_compares_once(phase):
     for right in (9, 2):
         scored(phase, right)
-    assert wakes() == [f"job-{BoardOrder.objects.get().job_id}"]
+    assert (BoardOrder.objects.get().job.state, OrmQ.objects.count()) == ("queued", 1)
     take_jobs()
     assert Comparison.objects.count() == 1
     assert board_orders.ask_again() == 0
@@ -192,7 +194,8 @@ def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
     order = asked(phase)
     take_job(order.job_id)
     assert Comparison.objects.count() == 1
-    assert len(wakes()) == 2
+    order.job.refresh_from_db()
+    assert (order.job.state, OrmQ.objects.count()) == ("queued", 1)
     take_job(order.job_id)
     assert Comparison.objects.count() == 2
 
@@ -290,8 +293,8 @@ def test_the_more_units_the_fewer_trials_and_never_too_few(units, trials):
 
 def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_significant(monkeypatch):
     """More rows are a stricter correction, for which the first number of trials may be too few."""
-    for name in ("TRIALS", "MIN_TRIALS"):
-        monkeypatch.setattr(f"scoring.board.comparisons.{name}", 40)
+    for place in ("board.comparisons.TRIALS", "stats.significance.TRIALS", "stats.significance.MIN_TRIALS"):
+        monkeypatch.setattr(f"scoring.{place}", 40)
     topics = tuple(f"D01-{number:04d}" for number in range(1, 25))
     phase = compared.make_phase(topics=topics)
     for right in (24, 0):

@@ -10,7 +10,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.stats.jackknife import score_bounds
-from scoring.stats.people_and_labels import Judgements, agreement, cohen, fleiss
+from scoring.stats.people_and_labels import Judgements, agreement, alpha, cohen, fleiss
 from tests.tasks.types.citations import write_gold, write_parses, write_run
 
 TYPE = "positional-citations"
@@ -167,3 +167,23 @@ def test_the_ratings_of_the_data_pack_have_its_means(capsys, shared, tmp_path):
     utility = json.loads(capsys.readouterr().out)["utility"]
     assert utility["items"] == expected["n"]
     assert utility["people"] == pytest.approx(expected["mean_utility"], abs=1e-9)
+
+
+def test_kappas_and_alphas_have_intervals_over_responses():
+    judged = Judgements()
+    rng = np.random.default_rng(8)
+    for number in range(12):
+        own = int(rng.random() < 0.5)
+        answers = {name: own if rng.random() < 0.8 else 1 - own for name in "AB"}
+        judged.answers["recall"][f"q{number}", "It rains"] = answers
+    labels = {item: answers["A"] for item, answers in list(judged.answers["recall"].items())[:11]}
+    found = agreement(judged, {"recall": labels, "precision": {}})["recall"]
+    low, high = found["krippendorff_interval"]
+    assert -1 < low < found["krippendorff"] < high < 1
+    low, high = found["cohen_intervals"]["B"]
+    assert low < found["cohen"]["B"] < high
+    alphas = [list(answers.values()) for answers in judged.answers["recall"].values()]
+    left_out = [alpha(alphas[:place] + alphas[place + 1 :], "nominal") for place in range(12)]
+    error = np.sqrt(11 * np.var(left_out))
+    expected = score_bounds(alpha(alphas, "nominal"), error, 12, (-1.0, 1.0))
+    assert found["krippendorff_interval"] == pytest.approx(tuple(map(float, expected)))

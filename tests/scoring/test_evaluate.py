@@ -145,7 +145,7 @@ def test_an_interval_without_draws_depends_on_no_seed_and_signs_none():
     )
     assert first.metrics == second.metrics
     signed = first.metrics["f1_micro"].signature
-    assert "|missing:0|interval:wilson-jackknife|numpy:" in signed
+    assert "|missing:0|interval:wilson-jackknife|interval_v:2|numpy:" in signed
     assert "seed" not in signed
 
 

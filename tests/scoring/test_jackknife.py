@@ -12,6 +12,7 @@ from scoring.metrics.classification import ClassAverage, Kappa
 from scoring.stats import jackknife
 from scoring.stats.jackknife import t_quantile
 from scoring.stats.resampling import NotFinite
+from scoring.stats.significance import Paired, difference_interval
 from tests.lazily import Lazily
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
@@ -81,7 +82,7 @@ def test_errors_of_many_values_at_once_are_those_of_each():
 
 def test_a_share_has_a_wilson_interval_of_the_trials_that_its_error_stands_for():
     values = [1.0] * 3 + [0.0] * 9
-    per_trial = 1 / 11 + 1 / (10 * 12**2)
+    per_trial = 1 / 11 + 1 / (1.5 * 12**2)
     expected = wilson(0.25 / per_trial, 1 / per_trial, stats.t.ppf(0.975, 11))
     assert interval(Mean(), mean_rows(values)) == pytest.approx(expected, rel=1e-10)
 
@@ -103,7 +104,7 @@ def test_units_that_are_all_alike_have_the_wilson_bounds_of_their_number(value):
 
 def test_units_that_are_nearly_alike_do_not_stand_for_endless_trials():
     low, high = interval(Mean(), mean_rows([0.5, 0.5000001, 0.4999999]))
-    assert (low, high) == pytest.approx(wilson(45, 90, stats.t.ppf(0.975, 2)), abs=1e-6)
+    assert (low, high) == pytest.approx(wilson(6.75, 13.5, stats.t.ppf(0.975, 2)), abs=1e-6)
 
 
 @pytest.mark.parametrize("units", [0, 1, 2])
@@ -117,7 +118,7 @@ def test_a_measure_that_may_be_negative_is_mapped_to_its_range():
     rows = kappa.instance_stats(gold, answers)
     value, error = kappa.aggregate(rows.sum(axis=0)), by_hand(kappa, rows)
     share, own = (value + 1) / 2, error / 2
-    trials = 1 / (own**2 / (share * (1 - share)) + 1 / (10 * 16**2))
+    trials = 1 / (own**2 / (share * (1 - share)) + 1 / (1.5 * 16**2))
     low, high = wilson(share * trials, trials, stats.t.ppf(0.975, 15))
     assert interval(kappa, rows) == pytest.approx((2 * low - 1, 2 * high - 1), rel=1e-9)
     assert -1 <= interval(kappa, rows)[0] < value < interval(kappa, rows)[1] <= 1
@@ -138,12 +139,11 @@ def test_a_length_never_reaches_below_0_and_reaches_further_up():
     assert interval(Length(), far) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_ends_of_a_length_are_the_values_that_the_observed_one_is_t_errors_away_from():
-    """The squared error grows with the value."""
+def test_the_ends_of_a_length_are_t_errors_away_on_a_log_scale():
     rows = mean_rows([3.0, 40.0, 55.0, 200.0])
     t, error = stats.t.ppf(0.975, 3), stats.sem(rows[:, 0])
     for end in interval(Length(), rows):
-        assert abs(74.5 - end) == pytest.approx(t * error * math.sqrt(end / 74.5), rel=1e-9)
+        assert abs(math.log(end / 74.5)) == pytest.approx(t * error / 74.5, rel=1e-9)
 
 
 @pytest.mark.parametrize("metric", [Length(), Unbounded()])
@@ -169,12 +169,12 @@ def test_a_number_that_is_none_is_named():
         interval(Mean(), mean_rows([0.1, math.nan, 0.2]))
 
 
-def test_a_mean_over_classes_needs_each_class_in_three_units():
+def test_a_mean_over_classes_needs_each_class_in_five_units():
     macro, micro = (
         ClassAverage(f"{average}_f1", "corrected", part="f1", average=average, labels="ab")
         for average in ("macro", "micro")
     )
-    gold = ["a"] * 10 + ["b"] * 2
+    gold = ["a"] * 10 + ["b"] * 4
     rows = macro.instance_stats(gold, gold)
     assert interval(macro, rows) is None
     assert interval(micro, rows) is not None
@@ -193,10 +193,26 @@ def test_metrics_measured_together_have_the_intervals_they_have_alone():
     assert together == [*(interval(metric, rows) for metric in metrics), interval(Mean(), other)]
 
 
-def test_runs_alike_in_all_units_may_differ_in_as_many_others_as_wilson_says():
-    low, high = jackknife.difference_bounds(0.0, np.asarray(0.0), 20, (0.0, 100.0))
-    assert jackknife.difference_bounds(1e-12, np.asarray(1e-12), 20, (0.0, 100.0)) == (low, high)
-    assert (low, high) == pytest.approx((-high, 100 * wilson(0, 20, stats.t.ppf(0.975, 19))[1]))
+def test_runs_that_are_the_same_in_every_unit_have_no_interval():
+    low, high = jackknife.difference_bounds(0.0, np.asarray(0.0), 20, (0.0, 100.0), same=1.0)
+    assert np.isnan(low)
+    assert np.isnan(high)
+
+
+def test_a_word_of_difference_in_one_unit_is_as_wide_as_nothing_but_a_hair_of_it():
+    """Continuous: the fewer units differ and the less, the nearer the width is to one that all but equal
+    runs have, which is that of four times the square of the units as trials.
+    """
+    t, widths = stats.t.ppf(0.975, 19), []
+    for tiny in (1e-1, 1e-3, 1e-6, 1e-9):
+        a, b = np.full(20, 0.4), np.full(20, 0.4)
+        b[3] += tiny
+        low, high = difference_interval(Paired(Mean(), mean_rows(a), mean_rows(b)))
+        assert low < 0 < high
+        widths.append(high - low)
+    low, high = wilson(0.5 * 4 * 20**2 / 0.95, 4 * 20**2 / 0.95, t)
+    assert widths[1:] == pytest.approx([2 * (high - low)] * 3, rel=1e-3)
+    assert widths == sorted(widths, reverse=True)
 
 
 def test_a_difference_has_the_wilson_interval_of_the_trials_that_its_error_stands_for():
@@ -243,4 +259,63 @@ def test_the_page_holds_what_the_command_writes():
     tables, _, _ = rest.partition(simulation.END)
     for family in simulation.families():
         [row] = re.findall(rf"^\| {re.escape(family.name)} \|(.*)$", tables, re.MULTILINE)
-        assert row.count("|") == len(simulation.SIZES_ON_PAGE + simulation.PERCENTILE_SIZES_ON_PAGE), row
+        assert row.count("|") == len(simulation.SIZES_ON_PAGE + simulation.PERCENTILE_SIZES), row
+
+
+def spans(right: int, wrong: int, topics: int) -> np.ndarray:
+    """Rows of true and false positives and missed ones: the first topics answer, the others do not."""
+    rows = np.zeros((topics, 3))
+    rows[:right, 0], rows[right : right + wrong, 1] = 1, 1
+    return rows
+
+
+def test_units_that_carry_nothing_are_no_units_of_a_number():
+    """Two right spans in a thousand topics say next to nothing of precision; they used to read [.996, 1]."""
+    precision = Counts("precision", "micro")
+    assert interval(precision, spans(2, 0, 1000)) is None
+    assert interval(precision, spans(3, 2, 1000)) == interval(precision, spans(3, 2, 5))
+    low, high = interval(precision, spans(5, 0, 1000))
+    assert (low, high) == pytest.approx(wilson(5, 5, stats.t.ppf(0.975, 4)))
+    assert high - low > 0.5
+
+
+@pytest.mark.parametrize("part", ["precision", "recall", "f1"])
+def test_each_part_is_carried_by_its_own_denominator(part):
+    rows = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 3], [0, 0, 0]])
+    wanted = {"precision": [1, 2, 0, 0], "recall": [1, 0, 3, 0], "f1": [2, 2, 3, 0]}[part]
+    assert Counts(part, "micro").denominators(rows).tolist() == wanted
+
+
+def test_units_of_unequal_weight_have_the_degrees_of_freedom_of_kishs_number():
+    weights = np.array([1.0, 1, 1, 5])
+    assert jackknife.kish_number(weights) == pytest.approx(64 / 28)
+    assert jackknife.kish_number(np.ones(7)) == 7
+    low, high = jackknife.score_bounds(0.5, np.asarray(0.1), 64 / 28, jackknife.NO_ENDS)
+    assert (high - low) / 2 == pytest.approx(0.1 * stats.t.ppf(0.975, 64 / 28 - 1))
+
+
+def test_there_is_always_a_reason_where_there_is_no_interval():
+    kappa = Kappa("kappa", "corrected", labels="ab")
+    gold, rows = ["a"] * 30 + ["b"] * 4, mean_rows([0.5] * 4)
+    for metric, own, reason in (
+        (Mean(), rows[:2], "few-units"),
+        (kappa, kappa.instance_stats(gold, gold), "few-of-a-class"),
+        (Divergence(), np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0]]), "undefined"),
+        (Length(), rows, "all-equal"),
+    ):
+        [found] = jackknife.intervals_or_reasons([(metric, own)])
+        assert found == reason
+
+
+@pytest.mark.parametrize(
+    "name", ["mean of beta(.2, 3)", "micro F1, size goes with ease", "precision .05, 5 topics answered"]
+)
+def test_the_intervals_hold_in_populations_that_are_hard(name):
+    simulation = coverage()
+    rng = np.random.default_rng(11)
+    family = next(own for own in simulation.families() if own.name == name)
+    truth = float(np.mean([family.truth(rng)]))
+    for size in (5, 30):
+        found = simulation.cell(truth, *family.bounds(family.rows(rng, (600, size))))
+        assert found.held >= simulation.AIM - found.error
+        assert found.given == 1

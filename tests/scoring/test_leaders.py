@@ -9,12 +9,12 @@ from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
 from scoring.board import leaders
-from scoring.board.comparisons import SEED, statistics_of, trials_for
+from scoring.board.comparisons import statistics_of
 from scoring.metrics import metric_of
 from scoring.models import BoardOrder, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import paired
 from scoring.stats.breakdown import class_intervals, classes
-from scoring.stats.significance import holm, randomisation_tests
+from scoring.stats.significance import SEED, holm, randomisation_tests, trials_for
 from scoring.worker import compare_board
 from tasks.jobs import leases
 from tasks.models import Phase

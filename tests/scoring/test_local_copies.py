@@ -82,9 +82,17 @@ class TestAFaultOfOurs:
         assert (run.status, run.reason, run.jobs.get().attempt) == ("scored", "", 2)
         assert path.read_bytes() == whole
 
-    def test_a_fault_that_comes_again_is_told(self, monkeypatch, tmp_path, submission):
-        put_in_place(monkeypatch, tmp_path, "raise KeyError('k')")
+    def test_it_is_told_to_nobody_either_where_a_worker_was_lost_before(self, submission, gold):
+        submission.jobs.update(attempt=1)
+        path = gold_copy(gold)
+        path.write_bytes(b"")
         assert begun(submission).status == "queued"
+        assert begun(submission).status == "scored"
+
+    def test_a_fault_that_comes_each_time_is_told(self, monkeypatch, settings, tmp_path, submission):
+        put_in_place(monkeypatch, tmp_path, "raise KeyError('k')")
+        for _ in range(1, settings.MAX_ATTEMPTS):
+            assert begun(submission).status == "queued"
         run = begun(submission)
         assert run.status == "failed"
         assert run.reason.startswith("The scorer failed on this run by a fault of its own.")

@@ -1,6 +1,7 @@
 """`/metrics`: who may read it, what it says, and that alert rules speak of what is there."""
 
 import datetime as dt
+import json
 import re
 
 import pytest
@@ -192,10 +193,47 @@ def test_pages_of_boards_are_counted_by_where_they_come_from(client):
     assert [after[key] - before.get(key, 0) for key in keys] == [1, 1, 1]
 
 
-def test_alert_rules_speak_of_metrics_and_labels_that_are_there(lively, root):
+def told_of(lively) -> tuple[set[str], set[str]]:
+    """The names of samples and of labels that there are."""
     found = [sample for family in lively for sample in family.samples]
-    names = OF_PROMETHEUS | {sample.name for sample in found}
-    labels = OF_PROMETHEUS.union(*(sample.labels for sample in found))
+    return OF_PROMETHEUS | {each.name for each in found}, OF_PROMETHEUS.union(
+        *(each.labels for each in found)
+    )
+
+
+def labels_used(told: str) -> set[str]:
+    grouped = " ".join(re.findall(r"\bby \(([\w, ]+)\)", told)).replace(",", " ").split()
+    return {*grouped, *re.findall(r"(\w+)(?:=~|!~|!=|=)\"", told), *re.findall(r"\$labels\.(\w+)", told)}
+
+
+def test_the_dashboard_shows_metrics_and_labels_that_are_there(lively, root):
+    names, labels = told_of(lively)
+    board = json.loads((root / "deploy" / "grafana.json").read_text())
+    [source] = board["templating"]["list"]
+    shown = set()
+    for panel in board["panels"]:
+        [target] = panel["targets"]
+        assert (
+            panel["datasource"]
+            == target["datasource"]
+            == {"type": "prometheus", "uid": f"${{{source['name']}}}"}
+        )
+        used = set(re.findall(r"\bciteboard_\w+", target["expr"]))
+        assert used, panel["title"]
+        assert used <= names, panel["title"]
+        legend = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+        assert labels_used(target["expr"]) <= labels, panel["title"]
+        by = set(re.findall(r"\w+", "".join(re.findall(r"\bby \(([\w, ]+)\)", target["expr"]))))
+        assert legend <= (by or {"instance"}), panel["title"]
+        shown |= used
+    assert len({(each["gridPos"]["x"], each["gridPos"]["y"]) for each in board["panels"]}) == len(
+        board["panels"]
+    )
+    assert {"citeboard_jobs", "citeboard_disk_bytes", "citeboard_http_request_seconds_bucket"} <= shown
+
+
+def test_alert_rules_speak_of_metrics_and_labels_that_are_there(lively, root):
+    names, labels = told_of(lively)
     [group] = yaml.safe_load((root / "deploy" / "alerts.yaml").read_text())["groups"]
     assert len(group["rules"]) >= 7
     for rule in group["rules"]:
@@ -205,9 +243,7 @@ def test_alert_rules_speak_of_metrics_and_labels_that_are_there(lively, root):
         used = set(re.findall(r"\b(?:citeboard_\w+|up)\b", told))
         assert used, rule["alert"]
         assert used <= names, rule["alert"]
-        grouped = " ".join(re.findall(r"\bby \(([\w, ]+)\)", told)).replace(",", " ").split()
-        matched = re.findall(r"(\w+)(?:=~|!~|!=|=)\"", told) + re.findall(r"\$labels\.(\w+)", told)
-        assert {*grouped, *matched} <= labels, rule["alert"]
+        assert labels_used(told) <= labels, rule["alert"]
 
 
 def test_the_documentation_lists_the_metrics_that_there_are(lively, root):

@@ -48,18 +48,73 @@ def test_the_value_of_any_set_of_instances_is_that_of_sacrebleu(name, seed):
         assert value == pytest.approx(expected, rel=1e-13, abs=1e-13)
 
 
-@EVERY
-@pytest.mark.parametrize(
-    "alphabet", ["ab ", "".join(map(chr, range(0x4E00, 0x9F00))), "a b,c.\u00a0\u2009😀é"]
-)
-def test_every_count_is_sacrebleus_own(name, alphabet, monkeypatch):
-    monkeypatch.setattr("scoring.metrics.sacrebleu.PAIRS", 7)
-    rng = random.Random(len(alphabet))
-    texts = ["".join(rng.choices(alphabet, k=rng.randrange(60))) for _ in range(80)]
-    own = list(zip(texts[:40], texts[40:], strict=True)) + list(zip(texts[:20], texts[:20], strict=True))
+#: What the tokenizer 13a, entities, line ends and blanks of all kinds turn on.
+PIECES = [
+    *(
+        "a",
+        "ab",
+        "A",
+        "é",
+        "e\u0301",
+        "漢",
+        "字",
+        "😀",
+        "_",
+        "0",
+        "9",
+        "1.5",
+        "1,",
+        "3-4",
+        "٣",
+        "²",
+        "\ud800",
+    ),
+    *(".", ",", "..", "-", "'", '"', "(", ")", "/", "\\", "$", "&", "&am", "p;", "\u200b", "\ufeff"),
+    *("&amp;", "&quot;", "&lt;", "&gt;", "&amp;lt;", "<skipped>", "<skip", "ped>"),
+    *(
+        " ",
+        "  ",
+        "\n",
+        "-\n",
+        "\t",
+        "\r",
+        "\r\n",
+        "\x0b",
+        "\x1c",
+        "\x85",
+        "\u2028",
+        "\u3000",
+        "\xa0",
+        "\u2009",
+    ),
+]
+IDEOGRAPHS = [chr(0x4E00 + place) for place in range(6000)]
+
+
+def expected_counts(name: str, own: list[tuple[str, str]]) -> list[list[int]]:
     gold, answers = ([pair[side] for pair in own] for side in range(2))
-    expected = LIBRARY[name]._extract_corpus_statistics(answers, [gold])
-    assert rows(name, own)[:, :-1].tolist() == expected
+    return LIBRARY[name]._extract_corpus_statistics(answers, [gold])
+
+
+@EVERY
+@pytest.mark.parametrize("pieces", [["a", "b", " "], IDEOGRAPHS, PIECES], ids=["few", "many", "odd"])
+@pytest.mark.parametrize("chunk", [1, 200, 32_768])
+def test_every_count_is_sacrebleus_own(name, pieces, chunk, monkeypatch):
+    monkeypatch.setattr("scoring.metrics.ngrams.CHUNK", chunk)
+    rng = random.Random(len(pieces) + chunk)
+    texts = ["".join(rng.choices(pieces, k=rng.randrange(30))) for _ in range(160)]
+    own = list(zip(texts[:80], texts[80:], strict=True)) + list(zip(texts[:20], texts[:20], strict=True))
+    assert rows(name, own)[:, :-1].tolist() == expected_counts(name, own)
+
+
+def test_counts_are_sacrebleus_own_where_no_key_holds_so_many_symbols():
+    rng = random.Random(1)
+    few, many = IDEOGRAPHS[:1500], [f"w{number}" for number in range(33_000)]
+    for name, symbols, between in (("chrf", few, ""), ("bleu", many, " ")):
+        shuffled = rng.sample(symbols, len(symbols))
+        wide = (between.join(symbols + symbols[5:50]), between.join(symbols[20:70] + shuffled))
+        own = [("a b", "a c"), wide, ("", ""), wide[::-1], ("d e", "e d")]
+        assert rows(name, own)[:, :-1].tolist() == expected_counts(name, own)
 
 
 @EVERY

@@ -1,15 +1,19 @@
-"""A board says what its units can show: where no two systems can differ, and how many more it would take."""
+"""A board says what its units can show: where no two systems can differ, and whether an order would hold."""
 
 import datetime as dt
+import importlib
+import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.comparisons import SIGNIFICANCE, FirstTwo, Separation, separation
+from scoring.board.comparisons import SIGNIFICANCE, FirstTwo, separation
 from scoring.board.standings import standings
-from scoring.stats.significance import units_needed
+from scoring.stats.significance import order_chance
 from tasks.models import Phase
 from tests import factories
 from tests.pages.reading import text_of
@@ -19,8 +23,8 @@ from tests.scoring.compared import TOPICS, compare, make_phase, scored
 VISITOR = AnonymousUser()
 
 
-def told(units: int, rows: int, *, difference: float | None = 0.1, error: float | None = 0.04, differ=False):
-    first_two = FirstTwo(units=units, difference=difference, error=error, differ=differ)
+def told(units: int, rows: int, *, p: float | None = 0.2, chance: float | None = None, differ=False):
+    first_two = FirstTwo(units=units, differ=differ, p=p, chance=chance)
     return separation(first_two, unit="topic", rows=rows)
 
 
@@ -44,39 +48,36 @@ def test_on_a_board_of_any_size_many_units_can_tell_systems_apart(units, rows):
     assert told(units, rows).can_differ
 
 
-def test_how_many_more_units_would_separate_the_first_two_is_the_documented_formula():
-    found = told(10, 3)
-    assert found.more_units == units_needed(0.1, 0.04, 10, comparisons=2) - 10 == 5
-    assert found.sentences == ["About 5 more topics would separate first and second."]
+def test_first_and_second_that_are_not_told_apart_have_p_and_the_chance_of_their_order():
+    found = told(10, 3, chance=0.712)
+    assert found.sentences == [
+        "First and second are not told apart (p 0.2).",
+        "With 10 more topics their order would hold with a chance of about 71 %.",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (105, "About 100 more topics would separate first and second."),
-        (
-            111_354,
-            "First and second are all but equal: only about 110\u2009000 more topics would separate them.",
-        ),
-    ],
-)
-def test_an_estimate_has_two_digits_and_what_nobody_will_collect_says_so(more, words):
-    found = Separation(unit="topic", units=10, comparisons=1, smallest_p=0.001, more_units=more)
-    assert found.sentences == [words]
+def test_nothing_is_said_of_a_first_and_second_that_differ_and_no_number_of_units_is_foretold():
+    found = told(10, 3, differ=True, chance=0.9)
+    assert (found.sentences, found.p, found.order_chance, found.more_units) == ([], None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("given", "more"),
-    [
-        ({"differ": True}, None),
-        ({"difference": 0.0}, None),
-        ({"difference": None}, None),
-        ({"error": None}, None),
-        ({"difference": 0.9}, None),
-    ],
-)
-def test_nothing_is_said_of_runs_that_differ_or_that_no_number_of_units_would_separate(given, more):
-    assert told(10, 3, **given).more_units is more
+@pytest.mark.parametrize("systems", [2, 20])
+@pytest.mark.parametrize("spread", [0.0, 3.0])
+def test_the_chance_that_an_order_holds_comes_true_as_often_as_it_says(monkeypatch, systems, spread):
+    """On boards of 10 topics, of systems that are alike and of such as are not."""
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "scripts")
+    simulation = importlib.import_module("order_calibration")
+    told_of, held = simulation.simulated_boards(np.random.default_rng(5), 10, systems, spread, boards=400)
+    assert abs(told_of.mean() - held.mean()) <= 0.05 + 0.05
+
+
+def test_the_smaller_the_differences_of_a_board_the_less_an_order_is_trusted():
+    alike, apart = (
+        order_chance(0.1, 0.1, 10, rows=10, squares=squares, errors=0.01) for squares in (0.01, 0.5)
+    )
+    assert 0.83 < alike < apart < 0.92
+    assert order_chance(0.0, 0.1, 10, rows=3, squares=0.1, errors=0.01) == pytest.approx(0.5)
+    assert math.isnan(order_chance(0.1, 0.0, 10, rows=3, squares=0.1, errors=0.01))
 
 
 @pytest.mark.django_db
@@ -88,7 +89,8 @@ def test_the_board_its_page_and_the_api_say_so_in_words(client):
     compare(phase)
     words = (
         "With 4 topics no two systems can differ at 5 %: the smallest p is 0.125.",
-        "more topics would separate first and second.",
+        "First and second are not told apart (p ",
+        "With 4 more topics their order would hold with a chance of about ",
     )
     page = text_of(client.get(boards.address("board", phase)))
     answer = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["separation"]
@@ -96,7 +98,9 @@ def test_the_board_its_page_and_the_api_say_so_in_words(client):
         assert sentence in page
         assert sentence in " ".join(answer["words"])
     assert (answer["unit"], answer["units"], answer["can_differ"]) == ("topic", 4, False)
-    assert answer["more_units"] >= 3
+    assert 0.5 < answer["order_chance"] < 1
+    assert answer["p"] >= 0.125
+    assert answer["more_units"] is None
 
 
 @pytest.mark.django_db
@@ -106,7 +110,7 @@ def test_where_ranks_alone_are_shown_nothing_tells_how_far_the_scores_are_apart(
         scored(phase, right, topics=TOPICS[:4])
     compare(phase)
     found = standings(phase, VISITOR, by=SIGNIFICANCE).separation
-    assert found.more_units is None
+    assert found.p is found.order_chance is None
     assert not found.can_differ
     leader = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["leader"]
     assert leader["system"]

@@ -39,7 +39,7 @@ def test_a_run_is_checked_scored_and_scored_again_from_any_storage(kept_in):
     job.state, job.attempt = "queued", 1
     job.save()
     score(job.pk)
-    assert_scored_exactly_once(run)
+    assert_scored_exactly_once(run, receipts=2)
     (name,) = (entry.name for entry in storage.statistics.entries(str(run.pk)))
     assert name.startswith(f"{run.pk}/job-{job.pk}-2-")
 

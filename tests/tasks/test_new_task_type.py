@@ -33,7 +33,7 @@ from tests.tasks import test_every_type as every_type
 SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
-    registry.task_types, registry._found, cards.card, baselines.baselines,
+    registry.task_types, registry._found, cards.card_of_type, baselines.baselines,
     formatting.display_names, formatting.metric_label,
 )  # fmt: skip
 
@@ -68,7 +68,7 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
     monkeypatch.syspath_prepend(site)
     for module in (child, pool):
         real = module.environment
-        monkeypatch.setattr(module, "environment", lambda given, real=real: with_path(real(given), site))
+        monkeypatch.setattr(module, "environment", lambda *given, real=real: with_path(real(*given), site))
     monkeypatch.setattr(confinement, "CODE", (*confinement.CODE, site))
     monkeypatch.setattr(confinement, "_pool", cache(confinement._pool.__wrapped__))
     forget()
@@ -218,13 +218,13 @@ def test_a_run_is_checked_by_line(installed, tmp_path, capsys, line, told):
 def test_gold_is_checked_by_line(installed, tmp_path, capsys):
     gold = tmp_path / "gold.jsonl"
     sentence = {"id": "a", "paper": "p", "section": "method", "sentence": "So.", "label": "yes"}
-    wrong = [{**sentence, "label": "maybe"}, {**sentence, "id": "b", "paper": 7}, {**sentence, "id": None}]
+    wrong = [{**sentence, "label": "maybe"}, {**sentence, "id": "b", "paper": [7]}, {**sentence, "id": None}]
     gold.write_text("".join(json.dumps(each) + "\n" for each in (sentence, *wrong, sentence)))
     found = offline.refusals(capsys, SLUG, [gold], installed / "sample" / "run.jsonl")
     assert [line.removeprefix(f"{gold}:").split(";")[0] for line in found] == [
         "2: instance “a” is there twice",
         "2: “maybe” is no label",
-        "3: “paper” is a number",
+        "3: “paper” is a list",
         "4: “id” is missing",
         "5: instance “a” is there twice",
     ]
@@ -235,7 +235,7 @@ def test_a_bad_option_is_a_sentence_and_exit_code_2(installed, capsys):
     command = ["score", SLUG, "--gold", str(sample / "gold.jsonl"), "--run", str(sample / "run.jsonl")]
     assert main([*command, "--option", "labels=yes,no"]) == 2
     assert capsys.readouterr().err == (
-        "python -m scoring: citation-worthiness has no option “labels”; it has none\n"
+        "python -m scoring: citation-worthiness has no option “labels”; it has unit\n"
     )
 
 

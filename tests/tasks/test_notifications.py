@@ -248,8 +248,8 @@ def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(phase, ada,
     run = factories.make_submission(phase=phase)
     sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[])
     other = factories.make_user()
-    add_person(sheet=sheet, email=ada.email)
-    remove_annotator(annotator=add_person(sheet=sheet, email=other.email), by=organiser)
+    add_person(sheet=sheet, email=ada.email, by=organiser)
+    remove_annotator(annotator=add_person(sheet=sheet, email=other.email, by=organiser), by=organiser)
     assert letters_to(ada) == [
         (
             "[Citeboard] Texts of Task 1A, Final wait for your ratings\n\n"

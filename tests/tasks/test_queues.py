@@ -9,8 +9,11 @@ from django.db import connection
 from django.utils import timezone
 from django_q.brokers import get_broker
 from django_q.models import OrmQ
+from django_q.signing import SignedPackage
 
 from citeboard.core.processes import group_name
+from scoring.models import BackgroundJob
+from scoring.worker.background import ask
 from scoring.worker.score import limits_for
 from tasks.jobs import engine, leases
 from tasks.jobs.groups import MAX_SILENCE, START, Watchdog, living_groups, note_group, why_unserved
@@ -18,7 +21,15 @@ from tasks.jobs.queue_choice import HEAVY, Share, Turns, place_in_queue, queue_o
 from tasks.jobs.sweeper import sweep
 from tasks.jobs.work import take_jobs
 from tasks.models import Job, WorkerGroup
-from tests.factories import make_gold, make_phase, make_season, make_submission, make_task, make_team
+from tests.factories import (
+    make_gold,
+    make_phase,
+    make_season,
+    make_submission,
+    make_task,
+    make_team,
+    make_user,
+)
 from tests.scoring.scorers import put_in_place
 
 GROUP = "host-0a1b2c3d:1.1:"
@@ -171,7 +182,7 @@ class TestQueues:
 
 
 class TestLanes:
-    """Of light and of heavy runs a group scores at most so many, and one process is beside them."""
+    """Of heavy runs, work for a season and boards a group does at most so many; light runs take the rest."""
 
     @pytest.fixture(autouse=True)
     def _one_of_each(self, settings):
@@ -185,19 +196,39 @@ class TestLanes:
             for name, phase in (("heavy", heavy), ("light", light))
         }
 
-    def claim(self, group: str = GROUP) -> str | None:
-        job = engine.claim_next(f"{group}2.2", group)
-        return None if job is None else "heavy" if job.is_heavy else "light"
+    def claim(self, process: int = 2, group: str = GROUP) -> str | None:
+        job = engine.claim_next(f"{group}{process}.2", group)
+        return None if job is None else "heavy" if job.is_heavy else str(job.queue)
 
-    def test_neither_takes_the_others_process(self, jobs):
-        assert {self.claim(), self.claim()} == {"heavy", "light"}
-        assert self.claim() is None
-        assert {self.claim("other-0a1b2c3d:1.1:") for _ in range(2)} == {"heavy", "light"}
+    def test_heavy_runs_leave_a_process_to_light_ones(self, jobs):
+        assert {self.claim(2), self.claim(3)} == {"heavy", "light"}
+        Job.objects.filter(is_heavy=False, state="queued").delete()
+        assert self.claim(3) is None
+        assert self.claim(2, "other-0a1b2c3d:1.1:") == "heavy"
 
-    def test_the_process_that_is_free_again_goes_on_with_its_kind(self, jobs):
-        self.claim(), self.claim()
-        leases.complete(Job.objects.filter(state="running", is_heavy=False).get(), lambda: None)
-        assert self.claim() == "light"
+    def test_light_runs_take_what_is_idle(self, jobs):
+        Job.objects.filter(is_heavy=True).delete()
+        assert [self.claim(process) for process in (2, 3)] == ["light", "light"]
+
+    def test_work_for_a_season_leaves_a_process_to_light_runs(self, jobs):
+        Job.objects.filter(is_heavy=False).delete()
+        heavy = Job.objects.filter(is_heavy=True)
+        engine.claim(heavy.first().pk, f"{GROUP}2.2")
+        ask(BackgroundJob.Kind.SHEET, make_season(), {}, by=make_user())
+        assert self.claim(3) is None
+        heavy.delete()
+        assert self.claim(3) is not None
+
+    def test_all_rule_sets_of_a_run_are_one_process(self, settings):
+        settings.WORKERS = 2
+        task = make_task(queue="models", rules=["corrected", "official-2017"])
+        runs = [make_submission(phase=make_phase(task=task)) for _ in range(2)]
+        for number, run in enumerate(runs):
+            first, _ = run.jobs.order_by("pk")
+            claimed = engine.claim(first.pk, f"{GROUP}{number}.2")
+            assert [other.rules for other in leases.claim_others(claimed)] == ["official-2017"]
+        assert self.claim(5) is None
+        assert set(Job.objects.values_list("attempt", "state")) == {(1, "running")}
 
     def test_without_the_lane_whoever_is_next_is_next(self, jobs, settings):
         settings.FAST_LANE = False
@@ -227,8 +258,8 @@ class TestLanes:
 
         with ThreadPoolExecutor(8) as pool:
             kinds = list(pool.map(claim, range(8)))
-        assert (kinds.count("heavy"), kinds.count("light"), kinds.count(None)) == (2, 2, 4)
-        assert Job.objects.filter(state="running").count() == 4
+        assert (kinds.count("heavy"), kinds.count("light"), kinds.count(None)) == (2, 3, 3)
+        assert Job.objects.filter(state="running").count() == 5
 
 
 @pytest.mark.django_db(transaction=True)
@@ -251,6 +282,20 @@ def test_workers_that_claim_at_once_take_each_job_once(settings):
     assert {job.attempt for job in Job.objects.all()} == {1}
 
 
+def test_who_takes_a_job_wakes_another_for_the_next_and_nobody_for_the_same_run():
+    task = make_task(rules=["corrected", "official-2017"])
+    phase = make_phase(task=task)
+    make_submission(phase=phase)
+    OrmQ.objects.all().delete()
+    first = engine.claim_next(f"{GROUP}2.2", GROUP)
+    engine.wake_next(first)
+    assert OrmQ.objects.count() == 0
+    make_submission(phase=phase)
+    OrmQ.objects.all().delete()
+    engine.wake_next(first)
+    assert OrmQ.objects.count() == 1
+
+
 def test_one_wake_is_enough_for_all_that_waits():
     phase = make_phase()
     runs = [make_submission(phase=phase) for _ in range(2)]
@@ -269,8 +314,10 @@ class TestWakes:
         broker, found = get_broker(), []
         for _ in range(3):
             for pk, _ in broker.dequeue() or []:
-                found.append(OrmQ.objects.get(pk=pk).key)
-                broker.acknowledge(pk)
+                # The jobs stay, so that who is told of nothing finds them.
+                if pk is not None:
+                    found.append(OrmQ.objects.get(pk=pk).key)
+                    broker.acknowledge(pk)
         return found
 
     def test_a_group_fetches_those_of_its_queues(self, queued, settings):
@@ -279,6 +326,19 @@ class TestWakes:
 
     def test_a_group_without_a_setting_fetches_all(self, queued):
         assert self.fetched() == queued
+
+    def test_many_that_wait_are_one(self, queued):
+        for _ in range(3):
+            make_submission()
+        assert sorted(OrmQ.objects.values_list("key", flat=True)) == ["gpu", "light"]
+
+    def test_what_nobody_was_told_of_is_found_by_whoever_looks(self, queued, monkeypatch):
+        monkeypatch.setattr("tasks.jobs.brokers.LOOK", 0)
+        OrmQ.objects.all().delete()
+        broker = get_broker()
+        assert broker.dequeue() is None
+        [(number, wake)] = broker.dequeue()
+        assert (number, SignedPackage.loads(wake)["func"]) == (None, engine.WAKE)
 
     def test_one_that_is_fetched_is_nobody_elses(self, queued):
         first, second = get_broker().dequeue(), get_broker().dequeue()

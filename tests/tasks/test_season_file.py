@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.models import Phase, Season
-from tasks.seasons.file.tables import KeyLines
+from tasks.types.toml_lines import KeyLines
 from tests.tasks.seasons import edit, load, refusals, write_season
 from tests.tasks.types.corpus import write_topic
 

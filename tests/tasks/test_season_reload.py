@@ -1,14 +1,17 @@
 """A season that was changed in the site is not set back by its file unless somebody says so."""
 
 import datetime as dt
+import json
 
 import pytest
 from django.core.management import CommandError
 
 from citeboard.core.audit import history
+from citeboard.teams.models import User
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile
 from tasks.registration.entries import change_entry
+from tasks.seasons.file.export import export_season
 from tasks.seasons.organisers import add_organiser, remove_organiser
 from tasks.seasons.phase_acts import close_now, move_phase
 from tests.factories import make_user, write_corpus
@@ -131,6 +134,38 @@ def test_an_organiser_who_was_removed_in_the_site_does_not_come_back_by_a_reload
     remove_organiser(organiser=ada, by=organiser)
     assert conflicts(folder)[0].startswith("season.organisers.ada@example.org: changed in the site to false")
     assert [person.user for person in Organiser.objects.all()] == [organiser]
+
+
+def roles() -> dict[str, str]:
+    return dict(Organiser.objects.values_list("user__email", "role"))
+
+
+def test_who_is_left_out_of_the_file_is_removed_and_who_moves_to_the_helpers_becomes_one(folder):
+    season, ada = Season.objects.get(), "ada@example.org"
+    for name in ("ben", "eve", "sam"):
+        make_user(email=f"{name}@example.org")
+    path = folder / "season.toml"
+    line = next(line for line in path.read_text().splitlines() if line.startswith("organisers"))
+
+    def say(organisers, helpers):
+        lists = f"organisers = {json.dumps(organisers)}\nhelpers = {json.dumps(helpers)}"
+        path.write_text(path.read_text().replace(say.last, lists))
+        say.last = lists
+
+    say.last = line
+    say([ada, "ben@example.org"], ["eve@example.org"])
+    load(folder)
+    assert roles() == {ada: "organiser", "ben@example.org": "organiser", "eve@example.org": "helper"}
+    add_organiser(season=season, user=User.objects.get(email="sam@example.org"), by=None, role="helper")
+    say([ada], ["ben@example.org"])
+    load(folder)
+    assert roles() == {ada: "organiser", "ben@example.org": "helper", "sam@example.org": "helper"}
+    exported = export_season(season).text
+    assert 'organisers = ["ada@example.org"]' in exported
+    assert 'helpers = ["ben@example.org", "sam@example.org"]' in exported
+    say([], [])
+    load(folder)
+    assert ada in roles()
 
 
 def test_what_no_file_has_said_is_the_sites(folder):

@@ -90,12 +90,16 @@ def board_of(phase: Any, rules: str) -> dict[str, Any]:
                 "team": row.team,
                 "kind": row.kind,
                 "ranks": [row.rank, row.rank_low, row.rank_high, row.group],
-                "scores": {column.metric: row.scores.get(column.name) for column in board.columns},
+                "scores": {column.metric: number(row.scores.get(column.name)) for column in board.columns},
             }
             for row in board.rows
         ],
         "classes": classes,
     }
+
+
+def number(cell: Any) -> list[Any] | None:
+    return cell and [cell.score, cell.value, cell.low, cell.high, cell.is_infinite]
 
 
 def run_of(run: Any) -> dict[str, Any]:

@@ -208,7 +208,17 @@ def shows(olga: Person, reader: Person) -> None:
     of_the_evaluation(olga, "Who sees the board")
     olga.unfold("Show it to everybody now")
     olga.press("Show the board to everybody")
+    lets_out(olga, "So that teams see where they stand.")
     assert rows_of(reader) == ["bee-1", "ant-1"]
+
+
+def lets_out(olga: Person, reason: str) -> None:
+    """What was kept back until its time, against the advice of the page."""
+    assert "let something out before its time" in olga.said
+    label = olga.page.get_by_label("type the name of the task")
+    label.fill(olga.page.locator("label[for=let-out-task]").inner_text().partition("task: ")[2])
+    olga.page.get_by_label("Reason, which stands in the history").fill(reason)
+    olga.press("Let it out")
 
 
 def freezes(olga: Person, reader: Person) -> None:

@@ -101,6 +101,9 @@ ACTIONS = {
     "rescore-asked": _("had %(phase)s scored again"),
     "run-rescored": _("had %(run)s in %(phase)s scored again"),
     "rescore-stopped": _("stopped scoring %(phase)s again"),
+    "let-out": _("let out before its time: %(what)s"),
+    "gold-sealed": _("sealed gold v%(version)s of %(task)s"),
+    "gold-deleted": _("deleted gold v%(version)s of %(task)s"),
     "gold-added": _("made gold v%(version)s of %(task)s"),
     # Runs
     "result-confirmed": _(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
@@ -16,10 +16,12 @@ from rest_framework import exceptions, serializers, status
 from rest_framework.metadata import BaseMetadata
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
+from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
     # The views read these classes from the settings while they are imported themselves.
@@ -37,6 +39,21 @@ class OneForm(DefaultContentNegotiation):
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
         return renderer, str(renderer.media_type)
+
+
+class ObjectParser(JSONParser):
+    """A JSON object whose members are the fields of the form."""
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        try:
+            sent = super().parse(stream, media_type, parser_context)
+        except RecursionError as deep:
+            raise exceptions.ParseError("The JSON is nested too deeply.") from deep
+        if not isinstance(sent, dict):
+            raise exceptions.ParseError("Send a JSON object whose members are the fields.")
+        return sent
 
 
 class Methods(BaseMetadata):
@@ -109,11 +126,25 @@ TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are l
 
 
 class Pages(PageNumberPagination):
-    """Lists come in pages, with the addresses of the next and the one before."""
+    """Lists come in pages, with the addresses of the next and the one before, in the header `Link` too."""
 
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
+
+    def get_paginated_response(self, data: Any) -> Response:
+        assert self.request is not None
+        assert self.page is not None
+        response = super().get_paginated_response(data)
+        here = self.request.build_absolute_uri()
+        pages = {
+            "first": replace_query_param(here, self.page_query_param, 1),
+            "prev": self.get_previous_link(),
+            "next": self.get_next_link(),
+            "last": replace_query_param(here, self.page_query_param, self.page.paginator.num_pages),
+        }
+        response["Link"] = ", ".join(f'<{link}>; rel="{place}"' for place, link in pages.items() if link)
+        return response
 
 
 PAGE_PARAMETERS = [
@@ -225,6 +256,7 @@ def readable_anywhere(
         names_somebody = "Authorization" in request.headers or settings.SESSION_COOKIE_NAME in request.COOKIES
         if request.method in ("GET", "HEAD") and not names_somebody:
             response["Access-Control-Allow-Origin"] = "*"
+            response["Access-Control-Expose-Headers"] = "Content-Disposition, ETag, Link, Retry-After"
         return response
 
     return answered

@@ -14,6 +14,9 @@ from django.utils.translation import gettext_lazy
 from citeboard.core.confined import UPLOAD
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confined.pool import Done, LimitExceeded, Pool, ProgramFailed, Setup, Work
+from citeboard.core.confined.probe import self_test
+from citeboard.core.confined.rights import MEANS
+from citeboard.core.confined.turns import PoolFull, Sender
 
 #: Folders of our code, and what of it is imported before the first file comes.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
@@ -25,6 +28,9 @@ PRELOAD = (
     "scoring.worker.reading",
     "citeboard.core.confined.probe",
 )
+PROBE = "citeboard.core.confined.probe:attempt"
+#: Seconds until a file that is not read for want of confinement may be sent again.
+UNDECIDED = 300
 #: What organisers send may take so many times as long as a run.
 PATIENCE_WITH_ORGANISERS = 6
 _FAULT = gettext_lazy(
@@ -36,35 +42,60 @@ class UploadUnreadable(Exception):
     """Reading the file took too much or failed; the message is a clause for its sender."""
 
 
-def pool() -> Pool:
-    return _pool(settings.CHECKS, settings.DATA_DIR / "checks", settings.CONFINEMENT == "kernel")
+def means() -> tuple[str, ...]:
+    """Of what the kernel gives, what is used."""
+    return () if settings.CONFINEMENT == "limits" else MEANS
 
 
 @cache
-def _pool(size: int, folder: Path, uses_kernel: bool) -> Pool:
+def still_open() -> tuple[str, ...]:
+    """What a confined process of this machine can do, tried once by each process of the site."""
+    return tuple(self_test())
+
+
+def why_nothing_is_read() -> str:
+    """Empty where files are read; an operator decides where the kernel does not give what is required."""
+    if settings.CONFINEMENT != "required" or not still_open():
+        return ""
+    return _(
+        "this site reads no files until its operator has decided how: the kernel leaves open what readers of "
+        "files must not reach (%(what)s)"
+    ) % {"what": ", ".join(still_open())}
+
+
+def pool() -> Pool:
+    facts = settings.CHECKS, settings.DATA_DIR / "checks", settings.CHECK_HOUR_SECONDS
+    return _pool(*facts, means())
+
+
+@cache
+def _pool(size: int, folder: Path, hourly_seconds: int, means: tuple[str, ...]) -> Pool:
     path = [settings.BASE_DIR / "platform", settings.BASE_DIR]
-    setup = Setup(path=path, readable=CODE, preload=PRELOAD, uses_kernel=uses_kernel)
-    pool = Pool(size=size, work_folder=folder, setup=setup)
+    setup = Setup(path=path, readable=CODE, preload=PRELOAD, means=means)
+    pool = Pool(size=size, work_folder=folder, setup=setup, hourly_seconds=hourly_seconds)
     atexit.register(pool.close)
     return pool
 
 
 def limits_for_runs() -> Limits:
-    return _limits(settings.CHECK_SECONDS, settings.CHECK_MEMORY_MB, file_mb=16)
+    return _limits(settings.CHECK_SECONDS, settings.CHECK_MEMORY_MB, file_mb=16, total_mb=64, total_files=100)
 
 
 def limits_for_organisers() -> Limits:
     seconds = PATIENCE_WITH_ORGANISERS * settings.CHECK_SECONDS
-    return _limits(seconds, settings.SCORING_MEMORY_MB, file_mb=1024)
+    bounds = {"file_mb": 1024, "total_mb": 4096, "total_files": 50_000}
+    return _limits(seconds, settings.SCORING_MEMORY_MB, **bounds)
 
 
-def _limits(seconds: int, memory_mb: int, *, file_mb: int) -> Limits:
+def _limits(seconds: int, memory_mb: int, *, file_mb: int, total_mb: int, total_files: int) -> Limits:
     return Limits(
         cpu_seconds=seconds,
         # On a busy machine a second of computing takes longer.
         wall_seconds=3 * seconds,
         memory_mb=memory_mb,
         file_mb=file_mb,
+        total_mb=total_mb,
+        total_files=total_files,
         max_files=64,
         max_processes=0,
     )
@@ -83,8 +114,9 @@ def read_upload(
 ) -> Iterator[Done]:
     """What a program makes of the file, and the folder with what it wrote as long as the block lasts.
 
-    ``owner`` is the account that sent it, None for what the site itself does. The limits are those for runs
-    unless others are given. Raises UploadUnreadable, or PoolFull, which the site answers with 503.
+    ``owner`` is the account that sent it, with more about it where it sent a run, and None for what the site
+    itself does. The limits are those for runs unless others are given. Raises UploadUnreadable, or PoolFull,
+    which the site answers with 503 where nothing else can be done with the file.
     """
     work = Work(
         program=program,
@@ -93,9 +125,13 @@ def read_upload(
         files={UPLOAD: path, **(files or {})},
         shared=shared,
     )
-    name = None if owner is None else str(getattr(owner, "pk", owner))
+    if program != PROBE and (reason := why_nothing_is_read()):
+        raise PoolFull(reason, retry_after=UNDECIDED)
+    sender = owner if isinstance(owner, Sender) else None
+    if owner is not None and sender is None:
+        sender = Sender(account=str(getattr(owner, "pk", owner)))
     try:
-        with pool().done(work, owner=name) as done:
+        with pool().done(work, sender=sender) as done:
             yield done
     except LimitExceeded as reason:
         raise UploadUnreadable(

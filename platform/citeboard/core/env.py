@@ -46,8 +46,10 @@ class Environment:
         self._declare(name, "yes or no", "yes" if default else "no", about)
         return self._read(name, default, _boolean, f"one of {', '.join(TRUE + FALSE)}")
 
-    def choice(self, name: str, default: str, choices: Sequence[str], about: str) -> str:
-        self._declare(name, " or ".join(choices), default, about)
+    def choice(
+        self, name: str, default: str, choices: Sequence[str], about: str, *, shown: str | None = None
+    ) -> str:
+        self._declare(name, " or ".join(choices), shown or default, about)
 
         def pick(text: str) -> str:
             return choices[[c.lower() for c in choices].index(text.lower())]
@@ -126,6 +128,16 @@ class Environment:
             return text.rstrip("/")
 
         return self._read(name, default, address, "an address such as https://board.example.org")
+
+    def hexadecimal(self, name: str, digits: int, about: str, *, shown: str) -> str:
+        self._declare(name, f"{digits} hexadecimal digits", shown, about)
+
+        def exactly(text: str) -> str:
+            if len(bytes.fromhex(text)) * 2 != digits or len(text) != digits:
+                raise ValueError
+            return text
+
+        return self._read(name, "", exactly, f"{digits} hexadecimal digits", secret=True)
 
     def redis_address(self, name: str, about: str) -> str:
         self._declare(name, "address", "none", about)

@@ -4,19 +4,22 @@ import logging
 import math
 import sys
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
 from django.views.defaults import bad_request as bad_request_page
 from rest_framework import exceptions, status
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 from rest_framework.views import set_rollback
 
-from citeboard.core.confined.pool import PoolFull
+from citeboard.core.confined.turns import PoolFull
 from citeboard.core.outages import outage_of
 from citeboard.core.refusals import Refused
 from citeboard.core.words import one_line
@@ -41,9 +44,10 @@ class TooLarge(exceptions.APIException):
 class Busy(Refusal):
     """Its ``wait`` becomes the header `Retry-After`."""
 
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    status_code: int = status.HTTP_503_SERVICE_UNAVAILABLE
 
     def __init__(self, full: PoolFull) -> None:
+        self.status_code = full.status
         self.wait = full.retry_after
         text = str(full)
         super().__init__(f"{text[:1].upper()}{text[1:]}.", retry_after=full.retry_after)
@@ -52,7 +56,7 @@ class Busy(Refusal):
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, Refused):
         set_rollback()
-        return Response(error.answer(), status=error.status)
+        return _problem(Response(error.answer(), status=error.status), context["request"])
     if isinstance(error, PoolFull):
         error = Busy(error)
     elif isinstance(error, RequestDataTooBig):
@@ -65,7 +69,30 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if response is None:
         return None
     response.data = _shaped(error, response.data)
+    return _problem(response, context["request"])
+
+
+PROBLEM = "application/problem+json"
+
+
+def _problem(response: Response, request: Request) -> Response:
+    """For a program that accepts it by name, the members that RFC 9457 has besides."""
+    if _accepts_problems(request._request):  # noqa: SLF001  # what Django reads
+        response.data = _as_problem(response.data, response.status_code)
+        response.content_type = PROBLEM
+    patch_vary_headers(response, ["Accept"])
     return response
+
+
+def _accepts_problems(request: HttpRequest) -> bool:
+    return any(
+        f"{accepted.main_type}/{accepted.sub_type}" == PROBLEM and accepted.quality
+        for accepted in request.accepted_types
+    )
+
+
+def _as_problem(members: Mapping[str, Any], code: int) -> dict[str, Any]:
+    return {"type": "about:blank", "title": HTTPStatus(code).phrase, "status": code, **members}
 
 
 def _shaped(error: Exception, data: Any) -> dict[str, Any]:
@@ -108,7 +135,10 @@ def is_for_programs(request: HttpRequest) -> bool:
 
 
 def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
-    return JsonResponse({"detail": detail, "request_id": getattr(request, "id", "-")}, status=code)
+    members: dict[str, Any] = {"detail": detail, "request_id": getattr(request, "id", "-")}
+    if _accepts_problems(request):
+        return JsonResponse(_as_problem(members, code), status=code, content_type=PROBLEM)
+    return JsonResponse(members, status=code)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -9,23 +9,29 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
-from citeboard.core.database import LARGEST_SKEW, skew
+from citeboard.core.confinement import why_nothing_is_read
+from citeboard.core.database import LARGEST_SKEW, schema_state, skew
 from citeboard.core.outages import note_outage, note_recovery
 from citeboard.core.words import listed
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
 #: All that may be missing, by what `Missing.what` calls it.
-PARTS_ASKED = frozenset({"database", "clock", "storage", "disk", "redis", "cache"})
+PARTS_ASKED = frozenset(
+    {"database", "clock", "schema", "pages", "storage", "disk", "confinement", "redis", "cache"}
+)
 #: Seconds that Redis may take.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
 #: Bytes of disk with fewer of which the next upload or scoring may not fit.
 LEAST_FREE = GIGABYTE // 4
+#: What was in order once is so for as long as the process lives, and is not asked again.
+_IN_ORDER: set[str] = set()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +45,27 @@ class Missing:
         return asdict(self)
 
 
-def missing(clock: float | None) -> list[Missing]:
-    return list(_missing(clock))
+def missing(clock: float | None, request: HttpRequest | None = None) -> list[Missing]:
+    """Whether pages can be made is tried where there is a request to make one for."""
+    return [*_missing(clock), *(() if clock is None else _of_release(request))]
+
+
+def _of_release(request: HttpRequest | None) -> Iterator[Missing]:
+    """What makes every page an error: an older database, and static files that nobody gathered."""
+    if "schema" not in _IN_ORDER:
+        if behind := len(schema_state().missing):
+            reason = f"the database is {behind} migration(s) behind this release"
+            yield Missing(what="schema", reason=reason, stops=PARTS)
+            return
+        _IN_ORDER.add("schema")
+    if request is not None and "pages" not in _IN_ORDER:
+        try:
+            render_to_string("404.html", request=request)
+        except Exception as fault:  # noqa: BLE001  (whatever it is, every page has it)
+            reason = f"pages cannot be made ({type(fault).__name__}: {fault})"
+            yield Missing(what="pages", reason=reason, stops=(WEB,))
+        else:
+            _IN_ORDER.add("pages")
 
 
 def _missing(clock: float | None) -> Iterator[Missing]:
@@ -64,6 +89,9 @@ def _missing(clock: float | None) -> Iterator[Missing]:
     except OSError as fault:
         reason = f"the data folder is not there ({fault.strerror})"
         yield Missing(what="disk", reason=reason, stops=PARTS)
+    if reason := why_nothing_is_read():
+        lacks = "reading of uploads: they are taken, and wait"
+        yield Missing(what="confinement", reason=reason, stops=(WORKER,), lacks=lacks)
     if trouble := _trouble_of(settings.REDIS_URL):
         lacks = "the shared cache and prompt wakes; workers look for runs in the database"
         yield Missing(what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks)
@@ -105,7 +133,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     if part_asked not in PARTS:
         return JsonResponse({"detail": f"There are {listed(PARTS)}."}, status=400)
     clock = clock_skew()
-    lacking = missing(clock)
+    lacking = missing(clock, request)
     facts: dict[str, object] = {
         part: "waiting" if any(part in lack.stops for lack in lacking) else "ready" for part in PARTS
     }

@@ -85,6 +85,8 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
+            # At DEBUG it tells each variable that a page does without, with a traceback.
+            "django.template": {"level": "INFO"},
             # The queue tells every step of its own; what matters of a job is told by who works on it.
             "django-q": {
                 "handlers": ["stderr"],

@@ -65,10 +65,10 @@ FOLDER = "docs"
 GROUPS = {
     _("Reading and citing"): ("readers", "scores", "uncertainty", "published-results"),
     _("Taking part"): ("participants", "client", "api", "api-stability"),
-    _("Organising"): ("organisers", "season-file", "builders"),
-    _("Tasks and metrics"): ("clsumm", "citation-text", "discourse", "positional-citations"),
+    _("Organising"): ("organisers", "your-own-task", "season-file", "builders"),
+    _("Tasks and metrics"): ("clsumm", "citation-text", "discourse", "positional-citations", "measures"),
     _("What was measured"): ("papers", "pilot-reproduced", "citation-resolution-sweep", "benchmarks"),
-    _("Running a site"): ("operating", "capacity", "settings", "upgrading"),
+    _("Running a site"): ("operating", "security", "capacity", "settings", "upgrading"),
     _("Developing"): ("developers", "new-task-type", "reference"),
 }
 MAX_FOUND = 30

@@ -15,7 +15,7 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
-from citeboard.core.confined.pool import PoolFull
+from citeboard.core.confined.turns import PoolFull
 from citeboard.core.logs import request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -72,7 +72,7 @@ class SecurityHeadersMiddleware(Middleware):
 
 
 class FullPoolMiddleware(Middleware):
-    """Answers 503 where a file cannot be read because too many are; nothing was stored or counted."""
+    """Where a file cannot be read because too many are; nothing was stored or counted."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
@@ -80,7 +80,7 @@ class FullPoolMiddleware(Middleware):
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, PoolFull):
             return None
-        response = render(request, "503.html", {"reason": error}, status=503)
+        response = render(request, "503.html", {"reason": error}, status=error.status)
         response["Retry-After"] = str(error.retry_after)
         return response
 

@@ -1,21 +1,25 @@
 """What a person is called, asked at the sign-up, and where they are from; all of it is changed later."""
 
 import re
+import secrets
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.internal.ratelimit import consume, get_ip
 from allauth.mfa.models import Authenticator
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import translation
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_http_methods
@@ -128,8 +132,46 @@ class PublicSite:
         return self.domain
 
 
+#: A browser in which somebody has signed in; it names them and itself, and opens nothing.
+KNOWN_BROWSER, KNOWN_FOR = "known_browser", 365 * 24 * 3600
+#: Wrong passwords in one, which are counted apart from those of everybody else.
+IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
+
+
+def known_browser(request: HttpRequest, login: str) -> str:
+    """Its own name where this person has signed in there before; empty elsewhere."""
+    try:
+        given = request.COOKIES.get(KNOWN_BROWSER, "")
+        person, browser = signing.loads(given, salt=KNOWN_BROWSER, max_age=KNOWN_FOR)
+    except (signing.BadSignature, ValueError):
+        return ""
+    return str(browser) if person == _digest(login) else ""
+
+
+def _digest(login: str) -> str:
+    return salted_hmac(KNOWN_BROWSER, login.lower()).hexdigest()
+
+
 class AccountAdapter(DefaultAccountAdapter):
-    """Mails lead to CITEBOARD_BASE_URL, whatever `Host` the request names that they answer."""
+    """Mails lead to CITEBOARD_BASE_URL, whatever `Host` the request names that they answer.
+
+    Wrong passwords are counted by account and network, so that nobody locks another out from elsewhere.
+    """
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        account = super()._get_login_attempts_cache_key(request, **credentials)
+        browser = known_browser(request, credentials.get("email", ""))
+        return f"{account}:browser {browser}" if browser else f"{account}:network {get_ip(request)}"
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        if not known_browser(request, credentials.get("email", "")):
+            super().pre_authenticate(request, **credentials)
+            return
+        key = self._get_login_attempts_cache_key(request, **credentials)
+        facts: dict[str, Any] = {"app": "allauth.account", "action": "login_failed", "key": key}
+        self._login_failed_rl_usage = consume(request, config=IN_KNOWN_BROWSER, **facts)
+        if not self._login_failed_rl_usage:
+            raise self.validation_error("too_many_login_attempts")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         links = {name: public_address(link) for name, link in context.items() if name.endswith("_url")}
@@ -144,6 +186,16 @@ class AccountAdapter(DefaultAccountAdapter):
         response: HttpResponse = super().post_login(request, user, **facts)
         if isinstance(user, User) and user.language:
             language.remember(response, user.language)
+        if isinstance(user, User):
+            name = known_browser(request, user.email) or secrets.token_hex(16)
+            response.set_cookie(
+                KNOWN_BROWSER,
+                signing.dumps([_digest(user.email), name], salt=KNOWN_BROWSER),
+                max_age=KNOWN_FOR,
+                secure=settings.SESSION_COOKIE_SECURE,
+                httponly=True,
+                samesite="Lax",
+            )
         return response
 
 

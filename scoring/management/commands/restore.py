@@ -37,7 +37,8 @@ class Command(BaseCommand):
         )
         if restored.has_other_key:
             self.stdout.write(
-                "The secret key is another one than the site had: everybody signs in anew, and links in "
+                "The secret key is another one than the site had: everybody signs in anew, receipts wait for "
+                "another key (`manage.py receipt_key`), and links in "
                 "mails that were sent before do not work any more."
             )
         for name in manifest.lost:

@@ -1,7 +1,13 @@
+import filecmp
+import json
+import logging
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles.apps import StaticFilesConfig
+from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
@@ -9,6 +15,8 @@ from django.db import DatabaseError, connection
 from citeboard.core.database import NewerSchema, refuse_newer_schema, schema_state
 from citeboard.core.processes import complaint
 from scoring.ops.serving import PARTS, SITE, Failed, Serving
+
+log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -30,6 +38,8 @@ class Command(BaseCommand):
         if SITE in parts and (words := complaint(settings.BIND, settings.PORT)):
             raise CommandError(words)
         prepare_database(migrates=not options["no_migrate"])
+        if SITE in parts and not is_gathered():
+            gather()
         try:
             Serving(parts, announce=self.say).run()
         except NewerSchema as reason:
@@ -40,6 +50,29 @@ class Command(BaseCommand):
     def say(self, words: str) -> None:
         self.stdout.write(words)
         self.stdout.flush()
+
+
+def is_gathered() -> bool:
+    """Whether the scripts and styles of this release are where pages have them from."""
+    root = Path(settings.STATIC_ROOT)
+    try:
+        paths = json.loads((root / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
+        for finder in get_finders():
+            for name, storage in finder.list(StaticFilesConfig.ignore_patterns):
+                whole = "/".join(filter(None, [getattr(storage, "prefix", None), name]))
+                kept = root / paths[whole]
+                if not (kept.is_file() and filecmp.cmp(storage.path(name), root / whole, shallow=False)):
+                    return False
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def gather() -> None:
+    try:
+        call_command("collectstatic", interactive=False, verbosity=0)
+    except OSError as reason:
+        log.error("Scripts and styles could not be gathered in %s: %s", settings.STATIC_ROOT, reason)  # noqa: TRY400
 
 
 def prepare_database(*, migrates: bool) -> None:

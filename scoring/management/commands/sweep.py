@@ -17,8 +17,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until ended, at this pace")
-        words = "wait for no mail server and no program of organisers; another sweeper sends to them"
-        parser.add_argument("--without-posting", action="store_true", help=words)
+        parser.add_argument(
+            "--without-posting",
+            action="store_true",
+            help="wait for no mail server and no program of organisers; another sweeper sends to them",
+        )
 
     def handle(self, *args: Any, every: float | None, without_posting: bool, **options: Any) -> None:
         if every is None:

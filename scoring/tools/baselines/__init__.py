@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 
-from tasks.types import task_types
+from tasks.types import TaskType, task_types
 from tasks.types.baselines import Baseline
 from tasks.types.references import referenced
 
@@ -43,16 +43,21 @@ def baselines() -> dict[str, Baseline]:
     return dict(sorted(by_name.items()))
 
 
-def baselines_of(task_type: str) -> list[Baseline]:
-    return [baseline for baseline in baselines().values() if task_type in baseline.task_types]
+def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
+    """By name; a declared task says which it has."""
+    if task_type.declared:
+        return {baseline.name: baseline for baseline in task_type.declared.baselines}
+    return {name: found for name, found in baselines().items() if task_type.slug in found.task_types}
 
 
-def baseline(name: str) -> Baseline:
+def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
+    """One of all, or of a declared task. Raises UnknownBaseline."""
+    known = baselines_of(task_type) if task_type and task_type.declared else baselines()
     try:
-        return baselines()[name]
+        return known[name]
     except KeyError:
-        close = difflib.get_close_matches(name, baselines(), n=1)
+        close = difflib.get_close_matches(name, known, n=1)
         near = f" (did you mean {close[0]}?)" if close else ""
-        names = ", ".join(baselines())
+        names = ", ".join(known) or "none"
         more = "" if has_papers() else f"; {WITHOUT_PAPERS}"
         raise UnknownBaseline(f"there is no baseline “{name}”; there are {names}{near}{more}") from None

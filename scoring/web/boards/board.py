@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,6 +37,7 @@ from scoring.board.counting import Turnout, public_facts, turnout, unsettled
 from scoring.board.formatting import metric_label
 from scoring.board.human_columns import agreement_in_words, published_sheet
 from scoring.board.label_shares import schemes_of
+from scoring.board.leak_budget import limits_in_words
 from scoring.board.manual_scores import has_outside, has_team_figures
 from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.board.snapshots import snapshots_of
@@ -56,6 +58,7 @@ from scoring.stats.people_and_labels import RATINGS
 from scoring.web.boards.sections import COSTS, DIFFERENCES, DISCOURSE, OUTSIDE, PAIRINGS, PEOPLE, Section
 from scoring.web.breadcrumbs import place_of
 from scoring.web.shared_pages import page_alike
+from tasks.gold.secrecy import NEVER, Kind, secrecy_of
 from tasks.models import Gold, Phase
 from tasks.seasons.access import phase_for
 
@@ -136,6 +139,13 @@ class BoardFacts:
     @cached_property
     def turnout(self) -> Turnout:
         return turnout(self.phase)
+
+    @cached_property
+    def kept_back(self) -> dict[str, dt.datetime | None] | None:
+        """Until when others on the same gold keep it back, None without an end; None where nobody does."""
+        is_shown = self.phase.board_now in (Phase.Audience.EVERYONE, Phase.Audience.RANKS)
+        end = secrecy_of(self.phase).until(Kind.OTHERS) if is_shown else None
+        return None if end is None else {"until": None if end == NEVER else end}
 
     @cached_property
     def newest(self) -> Gold | None:
@@ -278,6 +288,10 @@ class BoardPage:
         return self.query.with_(gold=newest.number) if newest else ""
 
     @property
+    def limits(self) -> list[str]:
+        return list(limits_in_words(self.phase))
+
+    @property
     def shows_run_counts(self) -> bool:
         return shows_run_counts(self.phase, self.board.audience)
 
@@ -387,7 +401,7 @@ class BoardPage:
 
     @property
     def unit(self) -> str:
-        return self.phase.task.task_type.unit
+        return self.phase.task.unit
 
     @property
     def ranking_label(self) -> str:

@@ -67,6 +67,7 @@ from scoring.web.boards.sections import DIFFERENCES, section_page
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, phase_readers
 from scoring.worker.baseline_runs import built_in_runs
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
 from tasks.models.run_cards import trained_on
 from tasks.seasons.access import may_organise
@@ -144,7 +145,7 @@ def _part(
         "has_marks": bool(leaders.significant),
         "has_best": everywhere.higher_is_better is not None,
         "significant": significant_in_words(everywhere, leaders.significant) if leaders.is_known else "",
-        "min_class_size": board.phase.task.min_class_size if everywhere.has_hidden else 0,
+        "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.has_hidden else 0,
         "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
         "lines": [
             {

@@ -32,21 +32,20 @@ from tasks.models import Phase, Registration
 from tasks.seasons.access import phase_for
 
 
+@readable_anywhere
 @require_safe
 def board_export(request: HttpRequest, season: str, task: str, phase: str, suffix: str) -> HttpResponse:
     return board_file(_results(request, season, task, phase), suffix)
 
 
-#: Scripts of other sites may read these, where the request names nobody.
-board_json = readable_anywhere(board_export)
-
-
+@readable_anywhere
 @require_safe
 def classes_csv(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     board = _with_systems(request, season, task, phase)
     return as_file(exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
 
 
+@readable_anywhere
 @require_safe
 def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     board = _with_systems(request, season, task, phase)

@@ -139,7 +139,7 @@ def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
         cell = row.scores.get(ranking.name) if ranking else None
         score = shown(cell.value, ranking.scale) if cell and ranking else ""
         figures = [written(reported.value(row, measure)) for measure in reported.measures]
-        line = {"rank": row.rank, "system": row.system, "team": row.team, "score": score}
+        line = {"rank": board.rank_of(row), "system": row.system, "team": row.team, "score": score}
         rows.append({**line, "figures": figures})
     return {
         "metric_label": metric_label(ranking.metric) if ranking else "",
@@ -181,7 +181,7 @@ def _measured(board: Board, query: BoardQuery) -> dict[str, Any]:
         "measures": found.measures,
         "rows": [
             {
-                "rank": row.rank,
+                "rank": board.rank_of(row),
                 "system": row.system,
                 "name": row.marked_name,
                 "values": [written(found.value(measure, row.submission)) for measure in found.measures],

@@ -50,7 +50,7 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
         for column in content["columns"]
         if any(
             (cell := row["scores"].get(column["name"]))
-            and (cell["value"] is not None or cell.get("infinite"))
+            and (cell["value"] is not None or cell.keys() & {"infinite", "withheld"})
             for row in content["rows"]
         )
     ]
@@ -98,7 +98,8 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
 def _number(cell: dict[str, Any] | None, scale: float) -> tuple[str, str]:
     if cell is None:
         return "", ""
-    value = shown(cell["value"], scale, is_infinite=cell.get("infinite", False))
+    why = cell.get("withheld", "")
+    value = shown(cell["value"], scale, is_infinite=cell.get("infinite", False), withheld=why)
     return value, interval(cell["low"], cell["high"], scale)
 
 

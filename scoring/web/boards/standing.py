@@ -40,7 +40,7 @@ from scoring.exchange.data_sets import open_labels, write_labels
 from scoring.exchange.results import place, site_address
 from scoring.human.outcome import rated
 from scoring.metrics.entailment import stored_model
-from scoring.models import Evaluation
+from scoring.models import Evaluation, Receipt
 from scoring.runs.claims import has_claims
 from scoring.runs.results import Explained, explained
 from scoring.stats.signature import offline_command
@@ -80,6 +80,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "groups": groups,
         "place": board.place_of(row),
         "recomputations": recomputations(phase, request.user, run, board.gold),
+        "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
         "gives_gold": may_have_gold(phase, request.user),
         "gives_labels": bool(open_labels(phase, request.user)),
         "confirmation": confirmation,

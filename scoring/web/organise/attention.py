@@ -13,6 +13,8 @@ from django.utils.translation import ngettext
 from citeboard.core.words import counted, listed
 from scoring.board.confirming import results_of
 from scoring.board.counting import board_gold, unsettled
+from scoring.board.leak_budget import probe_in_words
+from scoring.models import Evaluation
 from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.jobs.groups import why_unserved
 from tasks.models import Acknowledgement, Gold, Job, Phase, Question, Registration, Season, Submission
@@ -66,6 +68,7 @@ def concerns(season: Season) -> list[Concern]:
         _gold_problems(season),
         _columns_without_value(season),
         _same_files(season),
+        _probes(season),
         _contested_results(season),
         _waiting_teams(season),
         _open_questions(season),
@@ -180,6 +183,23 @@ def _same_files(season: Season) -> Concern:
         advice=_("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
         lines=[_run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at) for run in same[:SHOWN]],
         total=same.count(),
+    )
+
+
+def _probes(season: Season) -> Concern:
+    found = Evaluation.objects.filter(phase__task__season=season).exclude(probe="")
+    found = found.exclude(submission__status=Status.CANCELLED)
+    rows = found.select_related("submission__phase__task", "submission__team").order_by("-submitted_at")
+    return Concern(
+        name="probes",
+        title=_("Runs that look like probes"),
+        advice=_(
+            "They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."
+        ),
+        lines=[
+            _run_line(row.submission, probe_in_words(row.probe), row.submitted_at) for row in rows[:SHOWN]
+        ],
+        total=found.count(),
     )
 
 

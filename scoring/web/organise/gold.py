@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from citeboard.core.words import counted, sentence
 from scoring.board.comparisons import gold_power
 from scoring.board.visibility import may_see_submission
-from scoring.tools.baselines import baselines, has_papers
+from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web.organise.overview import lines
 from scoring.web.pages import Answer, Pages, SignedInRequest, organisers, refusals_at, sent
 from scoring.worker import baseline_runs
@@ -197,13 +197,13 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     for run in baseline_runs.built_in_runs(phase).select_related("phase__task", "team"):
         latest.setdefault(run.built_in, run)
     values = {line["run"].built_in: line["value"] for line in lines(latest.values())}
-    names = baseline_runs.names_for(phase)
+    names, known = baseline_runs.names_for(phase), baselines_of(phase.task.task_type)
     shown = []
     for name in names:
         if name == baseline_runs.HUMAN:
             summary, source, sees = baseline_runs.HUMAN_DESCRIPTION, "", _("gold of several annotators")
         else:
-            baseline = baselines()[name]
+            baseline = known[name]
             summary, source, sees = baseline.summary, baseline.source, baseline.sees
         line = {"name": name, "summary": summary, "source": source, "sees": sees, "run": latest.get(name)}
         shown.append({**line, "value": values.get(name, "")})
@@ -211,7 +211,7 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
         "phase": phase,
         "gold": Gold.objects.current(phase),
         "lines": shown,
-        "has_sweep": any(name in baselines() and baselines()[name].sweep for name in names),
+        "has_sweep": any(baseline.sweep for baseline in known.values()),
         "sources": list(dict.fromkeys(line["source"] for line in shown if line["source"])),
         "is_moving": any(run.is_moving for name, run in latest.items() if name in names),
     }

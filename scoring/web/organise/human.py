@@ -198,7 +198,7 @@ def add_annotator(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
     form = AnnotatorForm(request.POST, label_suffix="")
     with refusals_at(form, "email"):
         if form.is_valid():
-            added = add_person(sheet=sheet, **form.cleaned_data)
+            added = add_person(sheet=sheet, by=request.user, **form.cleaned_data)
             return _("%(name)s can rate the sheet.") % {"name": added}
     return _refused(request, sheet, form=form)
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.audit import history
 from citeboard.core.query import Query, search_from, text_from, whole_number
 from scoring.acts.seasons import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
-from scoring.board.formatting import metric_label, shown
+from scoring.board.formatting import metric_label, score_text
 from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
@@ -78,7 +78,7 @@ def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     lines = []
     for run in listed:
         score = scores.get(run.pk)
-        value = shown(score.value, score.scale, is_infinite=score.is_infinite) if score else ""
+        value = score_text(score)
         lines.append({"run": run, "value": value, "metric": metric_label(score.metric) if score else ""})
     return lines
 

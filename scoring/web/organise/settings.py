@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 
+from scoring.board.leak_budget import budget_of
 from scoring.ops.pruning import delete_season
 from scoring.web.organise.settings_form import SettingsForm
 from scoring.web.pages import Answer, SignedInRequest, organisers
@@ -49,7 +50,8 @@ def edit(
             form.add_faults(refused.faults, prefix)
         if not form.errors:
             return _("%(title)s: the settings are saved.") % {"title": title}
-    return {"form": form, "title": title, "zone": zone}
+    budget = budget_of(phase) if phase is not None else None
+    return {"form": form, "title": title, "zone": zone, "budget": budget}
 
 
 @organisers.act("organise-settings season")

@@ -43,7 +43,7 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
     if isinstance(known, models.DateTimeField):
         return MomentField(zone=zone, **shared)
     if isinstance(known, models.PositiveIntegerField):
-        return forms.IntegerField(min_value=1, **shared)
+        return forms.IntegerField(min_value=1, max_value=model.SETTINGS[name].most, **shared)
     if isinstance(known, models.JSONField):
         return LinesField(**shared) if known.get_default() == [] else None
     if isinstance(known, models.TextField):
@@ -84,9 +84,12 @@ class SettingsForm(forms.Form):
                 self.initial[name] = getattr(row, name) if row else model.field(name).get_default()
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
+            chosen = self.fields.get("type")
+            if row.declaration_id and isinstance(chosen, forms.ChoiceField):
+                chosen.choices = [(row.type, f"{row.task_type.title} ({row.type})")]
             self.options = dict(row.options)
             shown = printed_options(row.options)
-            for option in row.task_type.options:
+            for option in row.task_type.all_options:
                 name = f"{OPTION}{option.name}"
                 self.fields[name] = option_field(option)
                 self.initial[name] = option.value_of(shown)

@@ -11,6 +11,7 @@ from scoring.web.organise import (
     overview,
     phases,
     season_file,
+    secrecy,
     settings,
     teams,
 )
@@ -39,6 +40,10 @@ urlpatterns = [
     organise("gold/rescore/", gold.rescore_season, "organise-rescore-season"),
     organise("gold/<int:phase>/rescore/", gold.rescore, "organise-rescore", how="ask"),
     organise("gold/<int:phase>/stop/", gold.rescore, "organise-rescore-stop", how="stop"),
+    organise("secrecy/", secrecy.secrecy, "organise-secrecy"),
+    organise("secrecy.json", secrecy.secrecy_as_json, "organise-secrecy-json"),
+    organise("secrecy/<int:gold>/seal/", secrecy.settle, "organise-gold-seal", how="seal"),
+    organise("secrecy/<int:gold>/delete/", secrecy.settle, "organise-gold-delete", how="delete"),
     organise("human/", human.sheets, "organise-human"),
     organise("human/<int:phase>/make/", human.make, "organise-sheet-make"),
     organise("sheets/<int:sheet>/", human.sheet, "organise-sheet"),

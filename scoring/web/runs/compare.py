@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
-from scoring.board.comparisons import Unreadable
+from scoring.board.comparisons import Unreadable, WithheldStatistics
 from scoring.board.formatting import dimension_label, interval, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Board
@@ -97,6 +97,8 @@ def _compared(
         if may_see_instances(board.phase, audience_of(board.phase, viewer)):
             both = replace(query, a=chosen[0].run, b=chosen[1].run)
             found["instances"] = instance_part(pair, both)
+    except WithheldStatistics:
+        return {"is_withheld": True}, 200
     except Unreadable:
         return {"is_unreadable": True}, 200
     except Busy:

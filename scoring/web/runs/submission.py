@@ -27,8 +27,10 @@ from scoring.board.confirming import why_not
 from scoring.board.differences import hidden_classes
 from scoring.board.gold_changes import change_of_run
 from scoring.board.label_shares import run_shares
+from scoring.board.leak_budget import limits_in_words
 from scoring.board.manual_scores import reported_of
 from scoring.board.visibility import (
+    RUNS_THE_SEASON,
     Visibility,
     audience_of,
     frozen_at,
@@ -36,15 +38,17 @@ from scoring.board.visibility import (
     may_see_scores,
     visibility_of,
 )
+from scoring.models import Receipt
 from scoring.runs import results
 from scoring.runs.claims import has_claims
 from scoring.runs.confirming import result_of
-from scoring.runs.progress import progress_of, received_alone
-from scoring.runs.results import reliability
+from scoring.runs.progress import Progress, progress_of, received_alone
+from scoring.runs.results import reliability, untold_lines
 from scoring.runs.team_view import RECEIVED, as_told, events, hides_outcome
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, Pages, SignedInRequest, does
 from scoring.worker.rescoring import ENDED
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import CARD, card_lines
 from tasks.seasons.access import may_organise
@@ -69,7 +73,7 @@ seen_runs, own_runs = Pages(visible_run, "pk"), Pages(_own_run, "pk")
 @seen_runs.page("runs/submission.html")
 def submission(request: SignedInRequest, run: Submission) -> Answer:
     return {
-        **_context(request, run),
+        **_context(request, run, progress_of(run)),
         **confirming(run, request.user),
         "team_reported": reported_of(run),
         "events": events(run, request.user),
@@ -82,10 +86,10 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
 @seen_runs.page("runs/_status.html")
 def status(request: SignedInRequest, run: Submission) -> Answer:
     """The part of the page that changes; it asks for itself again until the run has come to rest."""
-    context = _context(request, run)
-    if request.GET.get("seen") == context["seen"]:
+    progress = progress_of(run)
+    if request.GET.get("seen") == _seen(run, progress, request.user):
         return HttpResponse(status=204)
-    return {**context, "is_update": True}
+    return {**_context(request, run, progress), "is_update": True}
 
 
 @seen_runs.page()
@@ -150,21 +154,42 @@ def _is_member(run: Submission, user: object) -> bool:
     )
 
 
-def _context(request: SignedInRequest, run: Submission) -> dict[str, Any]:
+#: How often the page asks for the status of a run that moves, by the seconds for which it has stood there.
+PAUSES = {10: "400ms", 120: "1s"}
+LONGEST_PAUSE = "5s"
+
+
+def _pause(run: Submission) -> str:
+    age = (now() - run.status_since).total_seconds()
+    return next((pause for seconds, pause in PAUSES.items() if age < seconds), LONGEST_PAUSE)
+
+
+def _per_cent(progress: Progress) -> int | None:
+    return None if progress.share is None else round(progress.share * 100)
+
+
+def _seen(run: Submission, progress: Progress, user: object) -> str:
+    """What a page that shows the run's status says that it shows; the same as long as nothing changes."""
+    if hides_outcome(run, user):
+        return RECEIVED
+    since = f"{run.status_since.timestamp():.3f}"
+    return "-".join([run.status, since, str(_per_cent(progress)), progress.sentence, _pause(run)])
+
+
+def _context(request: SignedInRequest, run: Submission, progress: Progress) -> dict[str, Any]:
     user = request.user
     as_organiser = _acts_as_organiser(run, user)
     may_change = as_organiser or (_is_member(run, user) and run.phase.closes > timezone.now())
-    progress = progress_of(run)
     has_priority = run.phase.counting == Phase.Counting.PRIORITY and run.team is not None
     ordered = list(in_priority(run.phase, run.team).values_list("pk", flat=True)) if has_priority else []
-    share = None if progress.share is None else round(progress.share * 100)
     context: dict[str, Any] = {
         **place_of(run.phase),
         "submission": run,
         "progress": progress,
         "several_files": len({problem["file"] for problem in (*run.problems, *run.warnings)}) > 1,
-        "per_cent": share,
-        "seen": f"{run.status}-{run.status_since.timestamp():.3f}-{share}-{progress.sentence}",
+        "per_cent": _per_cent(progress),
+        "seen": _seen(run, progress, user),
+        "pause": _pause(run),
         "as_organiser": as_organiser,
         "may_accept": as_organiser and run.is_late,
         "may_exclude": as_organiser and run.status in (*Submission.MOVING, Status.SCORED),
@@ -182,6 +207,7 @@ def _context(request: SignedInRequest, run: Submission) -> dict[str, Any]:
         and not (run.status == Status.FAILED and run.problems)
         and may_organise(request.user, run.phase.task.season),
         "sees_scores": may_see_scores(run, request.user),
+        "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
     }
     if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
         context |= _result(request, run)
@@ -191,9 +217,9 @@ def _context(request: SignedInRequest, run: Submission) -> dict[str, Any]:
             "submission": as_told(run, user),
             "progress": told,
             "per_cent": None,
-            "seen": RECEIVED,
             "may_cancel": False,
             "may_withdraw": may_change,
+            "has_receipts": False,
         }
     return context
 
@@ -205,7 +231,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         return {}
     first = next(iter(evaluations.values()))
     hidden = hidden_classes([first.pk], run.phase, audience)
-    min_bin_size = 1 if may_see_instances(run.phase, audience) else run.phase.task.min_class_size
+    min_bin_size = 1 if may_see_instances(run.phase, audience) else secrecy_of(run.phase).min_class_size
     lines = results.numbers(run, evaluations)
     breakdowns = results.by_class(first, hidden)
     calibration = reliability(first, min_bin_size)
@@ -215,11 +241,14 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         **{share["id"]: share["bars"] for share in shares},
         **({"reliability": calibration["figure"]} if calibration else {}),
     }
-    told = card(run.phase.task.type)
+    told = card(run.phase.task)
     return {
         "rule_sets": list(evaluations),
         "commands": results.commands(evaluations, lines),
         "lines": lines,
+        "withheld": sorted({one.withheld for line in lines for one in line.numbers if one and one.withheld}),
+        "limits": list(limits_in_words(run.phase)),
+        "untold": untold_lines(first) if audience in RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line.differs],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
         "notes": results.notes(evaluations),
@@ -228,7 +257,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "breakdowns": breakdowns,
         "reliability": calibration,
         "figures": figures,
-        "min_class_size": run.phase.task.min_class_size if any(hidden.values()) else 0,
+        "min_class_size": secrecy_of(run.phase).min_class_size if any(hidden.values()) else 0,
         "label_shares": shares,
         "gold": first.gold,
         "predecessor": results.predecessor(run, first.gold) if run.status == Status.SCORED else None,

@@ -32,7 +32,7 @@ from tasks.submissions.bundles import BundleRefused, Part, check_bundle, runs_of
 from tasks.submissions.forms import BundleForm, RunForm
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
 from tasks.submissions.run_card import checked_details, measures_for
-from tasks.submissions.submit import check_run, quota, said_of, sent_before, submit_run
+from tasks.submissions.submit import check_run, quota, replaceable, said_of, sent_before, submit_run
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 from tasks.types import Problem
 from tasks.types.problems import capped
@@ -104,11 +104,12 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "outcome": outcome,
         "team": team,
         "quota": quota(phase, team),
-        "card": card(phase.task.type),
+        "card": card(phase.task),
         "site": settings.BASE_URL,
         "api_address": reverse("api:submit", args=[phase.pk]),
         "is_open": phase.is_open(),
         "takes_late": phase.closes <= now() < (phase.late_until or phase.closes),
+        "may_replace": replaceable(phase, team, now()).exists(),
         "is_ahead": now() < phase.opens,
         "waits": Registration.objects.filter(season=phase.task.season_id, team=team).waiting().exists(),
         "recent": [as_told(run, request.user) for run in recent[:10]],

@@ -30,6 +30,7 @@ from scoring.publications.published import leading_of_each
 from scoring.publications.reproduced import is_reproduced
 from scoring.web.pages import Answer, season_readers
 from scoring.web.shared_pages import page_alike
+from tasks.gold.secrecy import looked_up
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
 from tasks.seasons.access import entered_teams, listed_entries, may_create_seasons, may_help, teams_to_ask
@@ -238,6 +239,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     tasks = Task.objects.filter(season__in=seasons).select_related("season").prefetch_related("phases")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
     reported = _reported([task for task in tasks if task.is_reported_only])
+    looked_up(phase for task in tasks for phase in task.phases.all())
     for task in tasks:
         phases = []
         for phase in task.phases.all():

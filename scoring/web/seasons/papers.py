@@ -72,6 +72,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
     }
 
 
+@readable_anywhere
 @task_readers.page()
 def published_csv(request: HttpRequest, task: Task) -> Answer:
     name = f"{task.season.slug}-{task.slug}-published.csv"
@@ -213,6 +214,7 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     return {"table": table, "lines": lines, "forms": list(FORMS)}
 
 
+@readable_anywhere
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
     content_type, written = FORMS[form]

@@ -18,6 +18,7 @@ from scoring.exchange import linked_data
 from scoring.exchange.citations import of_task
 from scoring.exchange.data_sets import released_phases
 from scoring.web.pages import Answer, task_readers
+from tasks.gold.secrecy import looked_up
 from tasks.models import Gold, Task
 from tasks.registration.entries import terms_to_accept
 from tasks.seasons.access import entered_teams, may_have_inputs, may_organise, phase_for, require_inputs
@@ -28,13 +29,13 @@ from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFE
 
 @task_readers.page()
 def task(request: HttpRequest, task: Task) -> Answer:
-    phases = list(task.phases.all())
+    phases = looked_up(task.phases.all())
     released = released_phases(task)
     golds = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
     context = {
         "season": task.season,
         "task": task,
-        "card": card(task.type),
+        "card": card(task),
         "citation": of_task(task),
         "is_released": bool(released),
         "described": linked_data.data_set_in_page(task, released) if released else "",

@@ -7,9 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import audit
+from tasks.gold.early import WouldLetOut, going_on
 from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
 from tasks.jobs.leases import rescore
-from tasks.management.problems import problems_told
+from tasks.management.problems import LET_OUT, problems_told
 from tasks.models import Gold
 from tasks.seasons.access import NoSuchPlace, task_at
 
@@ -26,6 +27,7 @@ class Command(BaseCommand):
             action="store_true",
             help="publish what a version before the present one holds once more",
         )
+        parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
         parser.add_argument("--split", metavar="NAME", help="needed where a task has several splits")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,9 +48,12 @@ class Command(BaseCommand):
         with problems_told(self, otherwise="the gold stays as it was"):
             before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
             try:
-                gold, is_new = load_gold(
-                    task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
-                )
+                with going_on(options["let_out"], reason):
+                    gold, is_new = load_gold(
+                        task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
+                    )
+            except WouldLetOut as early:
+                raise CommandError(f"{early}, by --let-out and --reason") from early
             except EarlierGold as earlier:
                 raise CommandError(f"{earlier}, by --again") from earlier
         if is_new:

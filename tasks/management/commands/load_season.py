@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import setting
-from tasks.management.problems import REFUSED, problems_told
+from tasks.gold.early import WouldLetOut, going_on
+from tasks.management.problems import LET_OUT, REFUSED, problems_told
 from tasks.seasons.file.entries import NAME
 from tasks.seasons.file.load import load_season
 from tasks.seasons.file.plan import UNSAID, Decisions, Difference, KeyNotKnown, LoadConflicts
@@ -30,6 +31,7 @@ class Command(BaseCommand):
             "--reason", default="", metavar="TEXT", help="why gold that the site has already is corrected"
         )
 
+        parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
         parser.add_argument(
             "--dry-run", action="store_true", help="show what would be changed, and change nothing"
         )
@@ -46,7 +48,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))
         try:
-            with problems_told(self, otherwise="nothing was loaded"):
+            with (
+                problems_told(self, otherwise="nothing was loaded"),
+                going_on(options["let_out"], options["reason"]),
+            ):
                 folder: Path = options["folder"]
                 loaded = load_season(
                     folder.parent if folder.name == NAME else folder,
@@ -57,6 +62,8 @@ class Command(BaseCommand):
                 )
         except KeyNotKnown as unknown:
             raise CommandError(f"{unknown}; nothing was loaded", returncode=REFUSED) from unknown
+        except WouldLetOut as early:
+            raise CommandError(f"{early}, by --let-out and --reason", returncode=REFUSED) from early
         except LoadConflicts as found:
             self._tell_conflicts(found.conflicts)
             raise CommandError(

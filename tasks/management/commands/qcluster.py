@@ -19,7 +19,8 @@ class EndingCluster(Cluster):
     """
 
     def __init__(self) -> None:
-        self._parent, self._is_ending = os.getppid(), False
+        self._parent = os.getppid()
+        self._is_ending = False
         super().__init__()
 
     def sig_handler(self, signum: int, frame: FrameType | None) -> None:

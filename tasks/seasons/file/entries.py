@@ -16,13 +16,15 @@ from django.db import models
 from django.utils.translation import gettext as _
 
 from citeboard.core.instants import zone_of
-from tasks.models import Phase, Season, Task
+from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
-from tasks.seasons.file.tables import REQUIRED, Findings, KeyLines, Table, names_twice, near, one_of
+from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
 from tasks.types.base import current_rules
+from tasks.types.registry import folder_type, stored
+from tasks.types.toml_lines import KeyLines
 
 NAME = "season.toml"
 #: What stands in addresses where the slug of a task or of a phase would.
@@ -106,6 +108,8 @@ class BaselineEntry:
 class TaskEntry:
     table: Table
     slug: str
+    #: None where it is not known, or its folder is wrong.
+    task_type: TaskType | None
     values: Facts
     phases: tuple[PhaseEntry, ...]
     gold: tuple[GoldEntry, ...]
@@ -117,9 +121,17 @@ class TaskEntry:
         return str(self.values["type"])
 
     @property
+    def brings_folder(self) -> bool:
+        return bool(self.task_type and self.task_type.declared and self.table.values["type"] != self.type)
+
+    @property
     def options(self) -> dict[str, str]:
         options: dict[str, str] = self.values["options"]
         return options
+
+
+#: What the season's table calls them; who stands in both is an organiser.
+ROLES = {"organisers": Organiser.Role.ORGANISER.value, "helpers": Organiser.Role.HELPER.value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +143,8 @@ class SeasonEntry:
     slug: str
     values: Facts
     terms: str
-    organisers: tuple[str, ...]
+    #: By e-mail address, who helps to run it and as what.
+    roles: Mapping[str, str]
     published: tuple[Path, ...]
     tasks: tuple[TaskEntry, ...]
     #: Whether the file came without the files that it names.
@@ -170,13 +183,15 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
     top = Table(values, (), findings)
     table = top.table("season")
     slug = table.slug("slug")
-    organisers = table.texts("organisers", ())
-    for address in organisers:
-        try:
-            validate_email(address)
-        except ValidationError:
-            refusal = _("“%(address)s” is not an e-mail address")
-            table.refuse("organisers", refusal % {"address": address})
+    roles: dict[str, str] = {}
+    for key, role in ROLES.items():
+        for address in table.texts(key, ()):
+            try:
+                validate_email(address)
+            except ValidationError:
+                refusal = _("“%(address)s” is not an e-mail address")
+                table.refuse(key, refusal % {"address": address})
+            roles.setdefault(address, role)
     entry_list: tuple[str, ...] = ()
     try:
         entry_list = entry_lines(table.texts("entry_list", ()))
@@ -190,7 +205,7 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         values=_values(table, Season, {"entry_list": "\n".join(entry_list)}),
         terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
         published=_files(table, "published", roots, ()),
-        organisers=tuple(organisers),
+        roles=roles,
         tasks=tuple(_task(task, roots) for task in top.tables("tasks")),
         is_alone=isinstance(roots, FileAlone),
     )
@@ -226,7 +241,8 @@ def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> 
         return table.moment(key, zone, default)
     if isinstance(field, models.PositiveIntegerField):
         least = next((low.limit_value for low in field.validators if isinstance(low, MinValueValidator)), 1)
-        most = {"most": getattr(settings, setting.at_most)} if setting.at_most else {}
+        end = getattr(settings, setting.at_most) if setting.at_most else setting.most
+        most = {"most": end} if end else {}
         return table.limit(key, least=max(1, least), **most) or default
     if field.choices:
         return table.choice(key, [str(value) for value, _ in field.flatchoices], default)
@@ -241,8 +257,7 @@ def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path
 
 def _task(table: Table, roots: Roots) -> TaskEntry:
     slug = _free_slug(table, RESERVED_TASKS)
-    type_slug = table.choice("type", list(task_types()))
-    task_type = task_types().get(type_slug)
+    task_type = _type(table, roots)
     rules, options = _rules(table, task_type), table.words("options")
     if task_type:
         options |= _files_of_options(table, task_type, options, roots)
@@ -251,10 +266,12 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
             _refuse_no_ranking(table, task_type, rules, checked)
         except OptionRefused as refused:
             table.refuse("options", str(refused))
+    type_slug = task_type.slug if task_type else ""
     special = {"type": type_slug, "rules": rules, "options": options, "summary": _summary(table, roots)}
     task = TaskEntry(
         table=table,
         slug=slug,
+        task_type=task_type,
         values=_values(table, Task, special),
         phases=tuple(phase for entry in table.tables("phases") if (phase := _phase(entry))),
         gold=tuple(_gold(entry, roots) for entry in table.tables("gold")),
@@ -275,6 +292,24 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
                 words = _("the task has no phase “%(phase)s”") % {"phase": name}
                 baseline.table.refuse("phases", words, _some_of(slugs))
     return task
+
+
+def _type(table: Table, roots: Roots) -> TaskType | None:
+    """A built-in type, one that the site has, or what a folder declares, which names its faults itself."""
+    name = table.text("type")
+    if name.startswith("./"):
+        if isinstance(roots, FileAlone):
+            words = _("“%(name)s” is a folder") % {"name": name}
+            table.refuse("type", words, _("a season that load_season brings, where the site runs"))
+        elif folder := roots.file(table, "type", name):
+            try:
+                return folder_type(folder)
+            except InputRefused as refused:
+                table.findings.problems += refused.problems
+        return None
+    if not name:
+        return None
+    return stored(name) or task_types().get(table.choice("type", list(task_types())))
 
 
 def _rules(table: Table, task_type: TaskType | None) -> list[str]:

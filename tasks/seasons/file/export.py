@@ -12,22 +12,26 @@ from citeboard.core import storage
 from citeboard.core.audit import as_json
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
-from tasks.seasons.file.entries import NAME
+from tasks.seasons.file.entries import NAME, ROLES
 from tasks.seasons.file.tables import document
-from tasks.types import task_types
+from tasks.types.registry import known_type
 
 #: Folders of an export, beside the season file.
-GOLD, BASELINES, FILES = "gold", "baselines", "files"
+GOLD, BASELINES, FILES, TASKS = "gold", "baselines", "files", "tasks"
 
 
 @dataclass(frozen=True)
 class Copied:
     name: str
-    source: Path | tuple[Any, str]
+    #: A path, a storage and a name in it, or a text.
+    source: Path | tuple[Any, str] | str
 
     def write(self, folder: Path) -> None:
         path = folder / self.name
         path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.source, str):
+            path.write_text(self.source, encoding="utf-8")
+            return
         if isinstance(self.source, Path):
             shutil.copyfile(self.source, path)
             return
@@ -51,11 +55,15 @@ class Exported:
 def export_season(season: Season) -> Exported:
     values = structure_of(season)
     files: list[Copied] = []
-    organisers = sorted(season.organisers.values_list("user__email", flat=True))
-    values["season"] |= {"organisers": organisers} if organisers else {}
+    for key, role in ROLES.items():
+        people = season.organisers.filter(role=role).values_list("user__email", flat=True)
+        values["season"] |= {key: sorted(people)} if people else {}
     for task, said in zip(season.tasks.all(), values["tasks"], strict=True):
         if "options" in said:
             said["options"] = {name: _option(value, files) for name, value in said["options"].items()}
+        if declared := task.task_type.declared:
+            said["type"] = f"./{TASKS}/{task.slug}"
+            files += [Copied(f"{TASKS}/{task.slug}/{name}", text) for name, text in declared.files.items()]
         said["published"] = [_filled(placement) for placement in task.published]
         newest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("split", "number")}
         said["gold"] = []
@@ -83,7 +91,8 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
     for name in row.SETTINGS:
         value, default = getattr(row, name), row.field(name).get_default()
         if name == "rules" and isinstance(row, Task):
-            default = list(row.task_type.rules)[:1] if row.type in task_types() else []
+            known = known_type(row.type)
+            default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
         if value is not None and (row.needs(name) or as_json(value) != as_json(default)):

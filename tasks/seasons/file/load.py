@@ -14,13 +14,16 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from tasks.gold.early import nothing_early
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
-from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
+from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
+from tasks.models.declarations import keep
 from tasks.models.seasons import Configured, bump_version, bump_versions
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file.entries import (
+    ROLES,
     SEASON,
     TERMS_KEY,
     BaselineEntry,
@@ -50,12 +53,13 @@ from tasks.seasons.file.plan import (
     remembered_of,
     with_account,
 )
-from tasks.seasons.file.tables import KeyLines, document
-from tasks.seasons.organisers import add_organiser
+from tasks.seasons.file.tables import document
+from tasks.seasons.organisers import add_organiser, remove_organiser
 from tasks.submissions.run_acts import replace as give_way
 from tasks.submissions.submit import submit_baseline
 from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused
+from tasks.types.toml_lines import KeyLines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +147,8 @@ def apply_entry(
         if pending := [row for row in conflicts if not decisions.decides(row.key)]:
             raise LoadConflicts(pending)
         plan = replace(plan, stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)))
-        changes = _write(season, plan, kept, reason, by)
+        with nothing_early(season, by=by):
+            changes = _write(season, plan, kept, reason, by)
         applied = [row for row in differences if row.key not in plan.stays]
         if changes:
             action = "season-loaded"
@@ -175,13 +180,8 @@ def _write(
     _written(season, plan.facts_for(SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
-    # Organisers are added here and taken away in the site: it is the file that may be out of date.
-    for address in entry.organisers:
-        user = User.objects.filter(email__iexact=address).first()
-        if user is None or organiser_key(address) in plan.stays:
-            continue
-        if add_organiser(season=season, user=user, by=by):
-            changes.append(f"organiser {address}: added")
+    remembered = remembered_of(season)
+    _write_roles(season, plan, remembered, by, changes)
     if entry.terms and TERMS_KEY not in plan.stays:
         before, published = current_terms(season), publish_terms(season=season, text=entry.terms, by=by)
         if published != before:
@@ -193,11 +193,29 @@ def _write(
         bump_versions(season)
     if entry.is_from_file:
         # A file that came alone says nothing of gold and of other files.
-        values = {**(remembered_of(season) if entry.is_alone else {}), **plan.said()}
+        alone = remembered if entry.is_alone else {}
+        alone = {key: value for key, value in alone.items() if key not in plan.removed_roles(remembered)}
+        values = {**alone, **plan.said()}
         SeasonFile.objects.update_or_create(
             season=season, defaults={"values": values, "loaded_at": timezone.now(), "loaded_by": by}
         )
     return changes
+
+
+def _write_roles(
+    season: Season, plan: Plan, remembered: Mapping[str, Any], by: User | None, changes: list[str]
+) -> None:
+    for address, role in plan.entry.roles.items():
+        user = User.objects.filter(email__iexact=address).first()
+        if user is None or organiser_key(address) in plan.stays:
+            continue
+        if add_organiser(season=season, user=user, by=by, role=role):
+            changes.append(f"{role} {address}: added")
+    removed = {key for key in plan.removed_roles(remembered) if key not in plan.stays}
+    for organiser in season.organisers.select_related("user", "season"):
+        if organiser_key(organiser.user.email) in removed:
+            remove_organiser(organiser=organiser, by=by)
+            changes.append(f"{organiser.role} {organiser.user.email}: removed")
 
 
 def _write_task(
@@ -210,7 +228,17 @@ def _write_task(
     changes: list[str],
 ) -> None:
     task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(season=season, slug=entry.slug)
-    changed = _written(task, plan.facts_for(task_prefix(entry.slug)), f"task {task.slug}", changes)
+    facts = plan.facts_for(task_prefix(entry.slug))
+    if entry.task_type and facts["type"] == entry.type and (entry.brings_folder or task.type != entry.type):
+        declaration = keep(entry.task_type) if entry.task_type.declared else None
+        if task.pk and task.type == entry.type and task.declaration != declaration:
+            # In words alone: what changes a number is another type.
+            changes.append(f"task {task.slug}: declaration")
+            Task.objects.filter(pk=task.pk).update(declaration=declaration)
+        task.declaration = declaration
+    changed = _written(task, facts, f"task {task.slug}", changes)
+    if "type" in changed:
+        task.save(update_fields=["declaration"])
     is_scored_again = any(Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS)
     for part in entry.phases:
         present = Phase.objects.filter(task=task, slug=part.slug).first()
@@ -280,11 +308,11 @@ def _written(row: Configured, facts: Facts, name: str, changes: list[str]) -> li
 
 def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
     yield from map(str, plan.results.oddities)
-    accounts = with_account(entry.organisers)
-    for address in entry.organisers:
+    accounts = with_account(entry.roles)
+    for address, role in entry.roles.items():
         if address not in accounts:
-            words = _("organiser %(address)s has no account yet; load the season again when there is one")
-            yield words % {"address": address}
+            words = _("%(role)s %(address)s has no account yet; load the season again when there is one")
+            yield words % {"role": Organiser.Role(role).label, "address": address}
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
@@ -303,7 +331,7 @@ _KEY = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)", re.DOTALL
 )
 #: What is said of people, of files beside the season's or by an address, and is not a setting.
-_NO_SETTINGS = ("slug", "organisers", "published", "card", "phases", "gold", "baselines", "terms")
+_NO_SETTINGS = ("slug", *ROLES, "published", "card", "phases", "gold", "baselines", "terms")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from tasks.gold.gold_files import index_of
 from tasks.gold.packing import PreparedGold, prepare_gold
-from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
+from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
 from tasks.seasons.file.entries import (
     TERMS_KEY,
@@ -33,7 +33,7 @@ from tasks.seasons.file.entries import (
 )
 from tasks.seasons.file.tables import Table
 from tasks.submissions.uploads import checksum
-from tasks.types import InputRefused, Option, OptionRefused, Problem, TaskType, task_types
+from tasks.types import InputRefused, Option, OptionRefused, Problem, TaskType
 from tasks.types.base import printed_options
 from tasks.types.files import open_input, open_inputs
 from tasks.types.problems import fatal
@@ -181,11 +181,16 @@ class Plan:
             if present := present_gold(self.entry, task, split):
                 key = gold_key(task, split)
                 compared.append((key, remembered.get(key, UNSAID), present.digest, prepared.digest))
-        # New organisers, and those whom the file made organisers and the site has removed since.
-        emails = {address.lower() for address in season.organisers.values_list("user__email", flat=True)}
-        for address in with_account(self.entry.organisers):
-            key = organiser_key(address)
-            compared.append((key, remembered.get(key, False), address.lower() in emails, True))
+        # Those whom the file names, and those whom it named and names no more.
+        in_site = roles_in_site(season)
+        in_file = {
+            organiser_key(address): self.entry.roles[address] for address in with_account(self.entry.roles)
+        }
+        for key in [*in_file, *self.removed_roles(remembered)]:
+            last = remembered.get(key, False)
+            # Earlier releases kept that somebody was an organiser and knew nothing of helpers.
+            last = Organiser.Role.ORGANISER.value if last is True else last
+            compared.append((key, last, in_site.get(key, False), in_file.get(key, False)))
         # A file without terms says nothing of them: what was accepted stays.
         if self.entry.terms:
             terms = current_terms(season)
@@ -204,8 +209,15 @@ class Plan:
             for name, value in facts.items()
         }
         values |= {gold_key(task, split): prepared.digest for (task, split), prepared in self.gold.items()}
-        values |= {organiser_key(address): True for address in with_account(self.entry.organisers)}
+        values |= {
+            organiser_key(address): self.entry.roles[address] for address in with_account(self.entry.roles)
+        }
         return values | ({TERMS_KEY: self.entry.terms} if self.entry.terms else {})
+
+    def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
+        """Keys of those whom the file named when it was loaded last; one that names nobody says nothing."""
+        named = {organiser_key(address) for address in self.entry.roles}
+        return [key for key in remembered if named and key.startswith(organiser_key("")) and key not in named]
 
     def new_gold(self) -> list[str]:
         return [gold_key(*name) for name in self.gold if present_gold(self.entry, *name) is None]
@@ -234,6 +246,11 @@ class Plan:
 def remembered_of(season: Season) -> Mapping[str, Any]:
     file = SeasonFile.objects.filter(season=season.pk).first()
     return file.values if file else {}
+
+
+def roles_in_site(season: Season) -> dict[str, str]:
+    rows = season.organisers.values_list("user__email", "role")
+    return {organiser_key(address): role for address, role in rows}
 
 
 def with_account(addresses: Iterable[str]) -> list[str]:
@@ -302,7 +319,7 @@ def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
 
 
 def _sound_type(task: TaskEntry) -> TaskType | None:
-    task_type = task_types().get(task.type)
+    task_type = task.task_type
     try:
         return task_type if task_type and task_type.checked_options(task.options) is not None else None
     except OptionRefused:
@@ -397,7 +414,7 @@ def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tup
 
 def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
-    task_type = task_types().get(task.type)
+    task_type = task.task_type
     for option in task_type.options if task_type else ():
         value = task.options.get(option.name)
         present = before.options.get(option.name) if before else None

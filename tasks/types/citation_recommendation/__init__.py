@@ -20,6 +20,7 @@ from tasks.types.files import InputFile
 from tasks.types.problems import Problem
 from tasks.types.references import MetricRef, lazy
 from tasks.types.run_forms import RUN_FORM, TrecForm
+from tasks.types.units import ids_alone
 
 if TYPE_CHECKING:
     from tasks.types.ranking.runs import RankedRun
@@ -167,6 +168,8 @@ TASK_TYPE = TaskType(
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
     unit="paper",
+    # Candidates have none.
+    instance_names=ids_alone,
     rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
     baselines=("scoring.tools.baselines.retrieval:BASELINES",),
     dimensions=tuple(DIMENSIONS),
@@ -176,6 +179,7 @@ TASK_TYPE = TaskType(
     run_form=RUN_FORM,
     pair=pair,
     public_files=lazy(COLLECTION, "public_files"),
+    contents=lazy(COLLECTION, "contents"),
     is_gold_file=is_gold_file,
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,

@@ -88,6 +88,14 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
     yield CANDIDATES, b"".join(shown[name] for name in sorted(shown))
 
 
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+        yield (
+            [record.get(name) for name in SHOWN[1:]],
+            [sorted(map(str, record["cited_id"])), record.get("grades")],
+        )
+
+
 @dataclass
 class _Reader:
     """Contexts as they come, in columns."""

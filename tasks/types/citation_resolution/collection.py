@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from tasks.types.base import OFFICIAL, Index, Options, Pairs, Split
 from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
+from tasks.types.jsonlines import Record
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Lists, ListsBuilder, index_of
 from tasks.types.ranking.records import (
@@ -94,6 +96,10 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     )
 
 
+def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
+    return (str(record.value["context_id"]) if "context_id" in record.value else None for record in records)
+
+
 def read_candidates(files: Sequence[InputFile], problems: list[Problem]) -> dict[str, tuple[str, ...]]:
     """The distinct references of each paper, in the order of the file."""
     candidates: dict[str, dict[str, None]] = {}
@@ -133,6 +139,11 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
     yield REFERENCES, b"".join(shown_line(record, SHOWN_OF_REFERENCE) for record in references)
     for file in named(files, INLINKS):
         yield INLINKS, b"".join(shown_line(record, SHOWN_OF_INLINK) for record in Rows(file, []))
+
+
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+        yield [record.get(name) for name in ("before", "sentence", "after")], sorted(map(str, record["gold"]))
 
 
 def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str, tuple[str, ...]]) -> Index:

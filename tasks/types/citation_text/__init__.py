@@ -1,7 +1,14 @@
 """Citation text generation: what a paper writes of the papers that it cites, from their abstracts."""
 
 from tasks.types.base import TaskType
-from tasks.types.citation_text.instances import public_files, read_gold, read_inputs, statistics
+from tasks.types.citation_text.instances import (
+    contents,
+    instance_names,
+    public_files,
+    read_gold,
+    read_inputs,
+    statistics,
+)
 from tasks.types.citation_text.metrics import METRICS, OPTIONS, further_metrics
 from tasks.types.citation_text.runs import (
     DIMENSIONS,
@@ -17,6 +24,7 @@ TASK_TYPE = TaskType(
     slug="citation-text",
     title="Citation text generation",
     unit="text",
+    instance_names=instance_names,
     rules=METRICS,
     baselines=("scoring.tools.baselines.citation_text:BASELINES",),
     display_names={"dataset": "data set"},
@@ -41,4 +49,5 @@ TASK_TYPE = TaskType(
     further_metrics=further_metrics,
     show_instances=show_instances,
     statistics=statistics,
+    contents=contents,
 )

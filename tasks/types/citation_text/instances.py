@@ -56,6 +56,11 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
         yield FAULTS, "".join(f"- {fault}\n" for fault in faults).encode()
 
 
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    for instance in split.content:
+        yield instance.inputs, [instance.target, instance.labels]
+
+
 def index_of(instances: Sequence[Instance]) -> Index:
     """What checks a run: by data set the instances in their order, each with its number of cited papers."""
     datasets: dict[str, dict[str, int]] = {}
@@ -93,6 +98,11 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[I
         name: place for place, name in enumerate(dict.fromkeys(one.dataset for one in instances.values()))
     }
     return tuple(sorted(instances.values(), key=lambda instance: order[instance.dataset]))
+
+
+def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str]:
+    name_of = _Names(file, records)
+    return (name_of(record)[1] for record in records)
 
 
 class _Names:

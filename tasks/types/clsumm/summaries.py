@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from tasks.types.base import HumanEvaluation, Index, Options, Sources, Split
 from tasks.types.clsumm.annotation import Source, tags_removed
@@ -96,6 +97,19 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=tuple(notes),
     )
+
+
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    """Each topic by its name, as its paper stands in the corpus for whoever has that."""
+    for topic in split.content:
+        yield topic.name, sorted([one.kind, hashlib.sha256(one.raw).hexdigest()] for one in topic.references)
+
+
+def held_summaries(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
+    try:
+        yield from contents(files, read_gold(files, {}))
+    except InputRefused:
+        return
 
 
 def _topic(folder: TopicFolder, notes: list[str]) -> SummaryTopic | None:

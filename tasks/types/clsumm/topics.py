@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
+from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.clsumm.annotation import (
@@ -41,7 +43,15 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.text import decoded, unescaped
 
-__all__ = ["is_topic_file", "public_files", "read_gold", "read_inputs", "read_topics"]
+__all__ = [
+    "contents",
+    "held_citances",
+    "is_topic_file",
+    "public_files",
+    "read_gold",
+    "read_inputs",
+    "read_topics",
+]
 
 
 @dataclass(frozen=True)
@@ -172,6 +182,24 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=tuple(notes),
     )
+
+
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    """Each citance, with what every annotator found for it."""
+    for topic in split.content:
+        found: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        for file in topic.files:
+            for one in file.citances:
+                found[one.name.citing, one.name.marker].append(facts(one)[len(one.name) :])
+        for name in topic.asked:
+            yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)
+
+
+def held_citances(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
+    try:
+        yield from contents(files, read_gold(files, {"annotation": "auto"}))
+    except InputRefused:
+        return
 
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
@@ -332,12 +360,17 @@ def read_sentences(file: InputFile) -> list[Sentence]:
     Read tag by tag rather than as XML, since some released papers leave elements open, mix encodings or put
     blanks around the equals signs; none of that loses a sentence here.
     """
-    text = decoded(file.read())
+    content = file.read()
+    if b"\0" in content:
+        raise InputRefused([file.problem("not a text in UTF-8: it holds a NUL", "a paper in UTF-8")])
+    text = decoded(content)
     sentences: list[Sentence] = []
     section = TITLE
     tags = list(_TAG.finditer(text))
-    for here, following in zip(tags, [*tags[1:], None], strict=True):
-        name = here[1] + here[2].upper()  # With the slash of a closing tag, which makes it none of these.
+    for here, following in zip_longest(tags, tags[1:]):
+        closing, name = here[1], here[2].upper()
+        if closing:
+            continue
         if name in ("SECTION", "ABSTRACT"):
             section = _attributes(here[3]).get("title", "Abstract" if name == "ABSTRACT" else "")
         elif name == "S":
@@ -379,7 +412,8 @@ class InputTopic:
 
     def citing_paper(self, citance: InputCitance) -> Sequence[Sentence]:
         """Its sentences; none where the paper is not at hand. Some citances name it with another ending."""
-        return self.papers.get(citance.name.citing.partition(".")[0], ())
+        name = citance.name.citing
+        return self.papers.get(name.partition(".")[0], ())
 
 
 def read_input_topics(

@@ -19,7 +19,8 @@ from tasks.types.clsumm.options import (
 )
 from tasks.types.clsumm.pairs import DIMENSIONS, cited_spans, classes_of, pair_citances, python2_order
 from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_citances, read_run
-from tasks.types.clsumm.topics import is_topic_file, public_files, read_gold, read_inputs
+from tasks.types.clsumm.summaries import held_summaries
+from tasks.types.clsumm.topics import contents, is_topic_file, public_files, read_gold, read_inputs
 
 OVERLAP = overlap("micro") + overlap("macro")
 OFFICIAL = {
@@ -86,4 +87,6 @@ TASK_TYPE = TaskType(
     is_gold_file=is_topic_file,
     options=(ANNOTATION, OVER_LIMIT, STOPWORDS, PROGRAM, ENGINE),
     show_instances=show_spans,
+    contents=contents,
+    also_holds=held_summaries,
 )

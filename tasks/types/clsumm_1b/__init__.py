@@ -23,7 +23,8 @@ from tasks.types.clsumm.options import (
 )
 from tasks.types.clsumm.pairs import DIMENSIONS, CitancePair, classes_of, pair_citances
 from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_facets
-from tasks.types.clsumm.topics import Topic, is_topic_file, public_files, read_gold, read_inputs
+from tasks.types.clsumm.summaries import held_summaries
+from tasks.types.clsumm.topics import Topic, contents, is_topic_file, public_files, read_gold, read_inputs
 from tasks.types.files import InputFile
 from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
@@ -110,6 +111,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
             "facet": [(canonical_facet(facet) or facet or "None",) for facet in facets],
         },
         names=[pair.citance for pair, _, _ in rows],
+        answered=[pair.answer is not None for pair, _, _ in rows],
         notes=notes,
     )
 
@@ -169,4 +171,6 @@ TASK_TYPE = TaskType(
     options=(ANNOTATION, CALIBRATION, OVER_LIMIT),
     further_metrics=further_metrics,
     show_instances=show_facets,
+    contents=contents,
+    also_holds=held_summaries,
 )

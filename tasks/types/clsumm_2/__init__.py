@@ -30,6 +30,7 @@ from tasks.types.clsumm.summaries import (
     SummaryRun,
     SummaryTopic,
     SystemSummary,
+    contents,
     copied_share,
     prints_of,
     public_files,
@@ -37,7 +38,7 @@ from tasks.types.clsumm.summaries import (
     read_inputs,
     read_run,
 )
-from tasks.types.clsumm.topics import is_topic_file
+from tasks.types.clsumm.topics import held_citances, is_topic_file
 
 OVER_LIMIT = Option(
     name="over_limit",
@@ -181,5 +182,7 @@ TASK_TYPE = TaskType(
     options=(OVER_LIMIT, STOPWORDS, PROGRAM, RANGE, ENGINE),
     further_metrics=_range_metrics,
     show_instances=show_summaries,
+    contents=contents,
+    also_holds=held_citances,
     human_evaluation=HUMAN_EVALUATION,
 )

@@ -2,7 +2,7 @@
 
 from tasks.types.base import TaskType
 from tasks.types.jsonlines import is_records_file
-from tasks.types.positional_citations.gold import public_files, read_gold, read_inputs
+from tasks.types.positional_citations.gold import contents, public_files, read_gold, read_inputs
 from tasks.types.positional_citations.options import METRICS, OPTIONS, further_metrics
 from tasks.types.positional_citations.runs import DIMENSIONS, RUN_FORM, pair, read_run, show_instances
 
@@ -37,4 +37,5 @@ TASK_TYPE = TaskType(
     team_scores=("mauve",),
     has_claims=True,
     show_instances=show_instances,
+    contents=contents,
 )

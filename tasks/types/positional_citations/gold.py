@@ -73,6 +73,16 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     )
 
 
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    shown = ("question", "passages")
+    for question in split.content:
+        facts = question.facts()
+        yield (
+            [facts[name] for name in shown],
+            {name: value for name, value in facts.items() if name not in (*shown, "id", "dataset")},
+        )
+
+
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     return _index(read_questions(files))
 

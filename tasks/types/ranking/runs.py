@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tasks.types.base import Index
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, line_records, named_lines
+from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, line_records, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
 from tasks.types.ranking.records import is_name
@@ -23,6 +23,11 @@ from tasks.types.run_forms import FORMS
 from tasks.types.text import decoded, json_kind
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
+FORM = AnswerForm(example=EXAMPLE, noun="ranking")
+SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 
 
 def read_ranked_run(
@@ -71,18 +76,15 @@ def _is_json(file: InputFile) -> bool:
     return True
 
 
-EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
-FORM = AnswerForm(example=EXAMPLE, noun="ranking")
-SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
-
 #: Numbers of candidates in order, and which of them have the score of the one before; None without scores.
 Ranking = tuple[Sequence[int], Sequence[bool] | None]
 
 
 def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
     choices = gathering.choices
-    records = ((record.id, record) for record in line_records(file, problems))
-    for name, line in named_lines(records, choices.rows, gathering, FORM, problems):
+    form = limits.form
+    records = ((record_id(record.value, form.id), record) for record in line_records(file, problems))
+    for name, line in named_lines(records, choices.rows, gathering, form, problems):
         if not line.is_sound:
             continue
         row = choices.rows[name]
@@ -102,17 +104,18 @@ def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
 def _ranking(
     record: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
-    ranked, scores = record.get("ranked"), record.get("scores")
+    key, example = limits.key, limits.form.example
+    ranked, scores = record.get(key), record.get("scores")
     if ranked is None and isinstance(scores, dict):
         return _scored(scores, candidates, limits)
     if not isinstance(ranked, list):
         kind = "missing" if ranked is None else f"{json_kind(ranked)}"
-        return [(f"“ranked” is {kind}", f"a list of candidates, best first: {EXAMPLE}")]
+        return [(f"“{key}” is {kind}", f"a list of candidates, best first: {example}")]
     try:
         numbers = [candidates[name] for name in ranked]
     except (KeyError, TypeError):
         if not all(map(is_name, ranked)):
-            return [("“ranked” holds something other than ids", f"a list of candidates: {EXAMPLE}")]
+            return [(f"“{key}” holds something other than ids", f"a list of candidates: {example}")]
         names = [str(name) for name in ranked]
         if any(name not in candidates for name in names):
             return list(unknown_candidates(names, candidates))
@@ -354,6 +357,9 @@ class RunLimits:
     kept: int | None = None
     ties_by_candidate: bool = False
     declares: bool = False
+    #: The key of a ranking in JSON, and what messages say of its lines.
+    key: str = "ranked"
+    form: AnswerForm = FORM
 
 
 class Declared:

@@ -6,17 +6,19 @@ import pytest
 
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confined.pool import Pool, Setup, Work
+from citeboard.core.confined.rights import MEANS, NAMESPACES, SECCOMP
+from citeboard.core.confined.turns import Sender
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMITS = Limits(cpu_seconds=20, wall_seconds=90, memory_mb=256, file_mb=8, max_files=64, max_processes=0)
 
 
-def make_pool(folder, *, size=2, uses_kernel=True):
+def make_pool(folder, *, size=2, means=MEANS):
     setup = Setup(
         path=[ROOT / "platform", ROOT],
         readable=[ROOT / "platform", ROOT / "tests"],
         preload=["tests.core.confined.hostile"],
-        uses_kernel=uses_kernel,
+        means=means,
     )
     return Pool(size=size, work_folder=folder, setup=setup)
 
@@ -26,22 +28,34 @@ def work(name, limits=LIMITS, files=None, shared=None, **arguments):
     return Work(program=program, arguments=arguments, limits=limits, files=files or {}, shared=shared)
 
 
+def sender_of(owner, **facts):
+    return None if owner is None else Sender(account=owner, **facts)
+
+
 def result(pool, name, *, owner=None, **given):
-    with pool.done(work(name, **given), owner=owner) as done:
+    with pool.done(work(name, **given), sender=sender_of(owner)) as done:
         return done.result
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["kernel", "limits"])
+#: Kernels as there are, simulated by leaving out what others have.
+KERNELS = {
+    "kernel": MEANS,
+    "without Landlock": (NAMESPACES, SECCOMP),
+    "limits": (),
+}
+
+
+@pytest.fixture(scope="module", params=KERNELS)
 def pool(request, tmp_path_factory):
-    made = make_pool(tmp_path_factory.mktemp("work"), uses_kernel=request.param)
-    made.uses_kernel = request.param
+    made = make_pool(tmp_path_factory.mktemp("work"), means=KERNELS[request.param])
+    made.uses_kernel = bool(KERNELS[request.param])
     yield made
     made.close()
 
 
-@pytest.fixture(scope="module")
-def closed_pool(tmp_path_factory):
+@pytest.fixture(scope="module", params=["kernel", "without Landlock"])
+def closed_pool(request, tmp_path_factory):
     """One that the kernel holds."""
-    made = make_pool(tmp_path_factory.mktemp("closed"))
+    made = make_pool(tmp_path_factory.mktemp("closed"), means=KERNELS[request.param])
     yield made
     made.close()

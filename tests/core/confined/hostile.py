@@ -1,5 +1,6 @@
 """What a stranger's file might make a reader do, as programs of a confined process."""
 
+import ctypes
 import os
 import signal
 import socket
@@ -35,6 +36,25 @@ def fill_disk(given):
     with Path("large").open("wb") as file:
         while True:
             file.write(bytes(1 << 20))
+
+
+def write_files(given):
+    for number in range(1000):
+        Path(f"{number}").touch()
+    signal.pause()
+
+
+def write_bytes(given):
+    for number in range(10):
+        Path(f"{number}").write_bytes(bytes(4 << 20))
+    signal.pause()
+
+
+def share_memory(given):
+    number = {"x86_64": 29, "aarch64": 194}[os.uname().machine]
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(number, 0, ctypes.c_size_t(4096), 0o1600)
+    return {"refused": ctypes.get_errno()}
 
 
 def multiply(given):

@@ -1,5 +1,6 @@
 """What a program cannot do, whatever it tries; with what the kernel offers and with limits alone."""
 
+import errno
 import json
 import os
 import signal
@@ -9,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from citeboard.core.confined import landlock, seccomp
+from citeboard.core.confined import landlock, probe, seccomp
 from citeboard.core.confined import pool as pool_module
 from citeboard.core.confined.pool import LimitExceeded, ProgramFailed
+from citeboard.core.confined.rights import LANDLOCK, SECCOMP
 from tests.core.confined.conftest import LIMITS, make_pool, result
 
 SHORT = replace(LIMITS, cpu_seconds=1, wall_seconds=120)
@@ -82,7 +84,7 @@ def test_a_program_that_ends_itself_or_fails_is_told_as_such(pool, caplog):
 
 @pytest.mark.parametrize("name", ["link_result", "pipe_result", "return_nonsense"])
 def test_a_result_that_is_none_is_not_believed(pool, name):
-    with pytest.raises(ProgramFailed, match="left no result"):
+    with pytest.raises(ProgramFailed, match=r"left no result|the process ended with 1"):
         result(pool, name)
 
 
@@ -107,8 +109,33 @@ def test_the_data_folder_and_other_work_are_closed(closed_pool, tmp_path):
     (tmp_path / "citeboard.sqlite3").write_text("gold")
     tmp_path.chmod(0o755)
     assert "refused" in result(closed_pool, "open_file", path=str(tmp_path / "citeboard.sqlite3"))
-    for path in (tmp_path, closed_pool._folder, "..", "/"):
-        assert "refused" in result(closed_pool, "list_folder", path=str(path))
+    result(closed_pool, "echo")
+    (closed_pool._folder / "of another").mkdir(exist_ok=True)
+    for path in (tmp_path, closed_pool._folder, "..", "/", "../.."):
+        # Where the kernel has no Landlock a program has a root of its own, with nothing else in it.
+        names = result(closed_pool, "list_folder", path=str(path)).get("names", [])
+        assert not {"citeboard.sqlite3", "of another", "etc", "home", "proc"} & set(names)
+
+
+@needs_seccomp
+def test_memory_and_messages_shared_by_name_are_closed(closed_pool):
+    assert result(closed_pool, "share_memory") == {"refused": errno.EPERM}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("write_files", "more than 20 files"), ("write_bytes", "more than 16 MB")]
+)
+def test_files_and_bytes_are_bounded_in_sum_too(pool, name, words):
+    with pytest.raises(LimitExceeded, match=f"it wrote {words}"):
+        result(pool, name, limits=replace(LIMITS, total_files=20, total_mb=16))
+
+
+def test_what_a_kernel_leaves_open_is_found_by_trying():
+    assert probe.self_test(()) == ["files", "network", "processes", "ipc"]
+    if landlock.version() and seccomp.is_known():
+        assert probe.self_test() == []
+        assert probe.self_test([SECCOMP]) == ["files"]
+        assert "network" in probe.self_test([LANDLOCK])
 
 
 @needs_seccomp

@@ -1,23 +1,29 @@
-"""Much work at once: a full pool says so, one owner never has all of it, nobody waits for a hang."""
+"""Much work at once: who comes first, who gives way, and that nobody waits for a hang."""
 
 import threading
 from dataclasses import replace
 
 import pytest
 
-from citeboard.core.confined.pool import LimitExceeded, PoolFull
-from tests.core.confined.conftest import LIMITS, make_pool, result
+from citeboard.core.confined import pool as pool_module
+from citeboard.core.confined import turns as turns_module
+from citeboard.core.confined.pool import LimitExceeded, ServerLost
+from citeboard.core.confined.turns import HourUsed, PoolFull, Sender, Turns
+from tests.core.confined.conftest import LIMITS, make_pool, result, work
+from tests.mass import mass
+
+HANGING = work("hang", limits=replace(LIMITS, wall_seconds=600))
 
 
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
     """A pool whose waiting ends soon, and a way to fill it; what hangs ends with the pool."""
-    monkeypatch.setattr("citeboard.core.confined.pool.PATIENCE", 0.2)
+    monkeypatch.setattr(turns_module, "PATIENCE", 0.2)
     pool = make_pool(tmp_path / "work", size=2)
     threads = []
 
     def occupy(owner):
-        taken = pool._busy
+        taken = len(pool.turns._running)
 
         def hang():
             with pytest.raises(Exception):  # noqa: B017, PT011  (how it ends with its pool is all the same)
@@ -25,8 +31,7 @@ def crowd(tmp_path, monkeypatch):
 
         threads.append(threading.Thread(target=hang, daemon=True))
         threads[-1].start()
-        with pool._turn:
-            assert pool._turn.wait_for(lambda: pool._busy > taken, 60)
+        assert pool.turns.wait_until_busy(taken + 1, 60)
 
     yield pool, occupy
     pool.close()
@@ -46,7 +51,7 @@ def test_a_full_pool_says_when_to_come_back(crowd):
 def test_one_owner_never_has_all_of_it(crowd):
     pool, occupy = crowd
     occupy("anna")
-    with pytest.raises(PoolFull, match="another file of yours"):
+    with pytest.raises(PoolFull):
         result(pool, "echo", owner="anna")
     assert result(pool, "echo", owner="bert", number=1)["given"] == {"number": 1}
 
@@ -55,10 +60,10 @@ def test_work_of_ours_waits_its_turn(crowd, monkeypatch):
     pool, _ = crowd
     told = []
 
-    def work(number):
+    def one(number):
         told.append(result(pool, "echo", number=number)["given"]["number"])
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -93,6 +98,138 @@ def test_places_come_back_whatever_happened(crowd):
         for name in ("fail", "die"):
             with pytest.raises(Exception, match="the process ended"):
                 result(pool, name, owner="anna")
-    assert pool._busy == 0
-    assert pool._present.total() == 0
+    assert pool.turns.present == 0
     assert result(pool, "echo", owner="anna", number=1)["given"] == {"number": 1}
+
+
+def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_has_used_less(tmp_path):
+    """Its process is ended at once, and it can be read later; the computing of both is counted."""
+    pool = make_pool(tmp_path / "work", size=1)
+    told = []
+
+    def hang():
+        with pytest.raises(PoolFull) as refused, pool.done(HANGING, sender=person("mallory")):
+            pass
+        told.append(str(refused.value))
+
+    pool.turns._used["team mallory"] = 2
+    thread = threading.Thread(target=hang)
+    thread.start()
+    assert pool.turns.wait_until_busy(1, 60)
+    assert result(pool, "echo", owner="anna", number=1)["given"] == {"number": 1}
+    thread.join(60)
+    assert told == [PoolFull.words]
+    assert pool.turns._used["account mallory"] > 0
+    assert pool.turns._used["account anna"] > 0
+    pool.close()
+
+
+def test_a_busy_machine_refuses_no_run_that_is_submitted(tmp_path, monkeypatch):
+    """Be it that no process comes to its start, or that one takes long without computing."""
+    pool = make_pool(tmp_path / "work")
+    short = work("hang", limits=replace(LIMITS, wall_seconds=0.3))
+    with pytest.raises(PoolFull), pool.done(short, sender=person("anna")):
+        pass
+    with pytest.raises(LimitExceeded), pool.done(short, sender=person("anna", submits=False)):
+        pass
+
+    def lost(*given):
+        raise ServerLost
+
+    monkeypatch.setattr(pool_module.ForkServer, "run", lost)
+    with pytest.raises(PoolFull), pool.done(work("echo"), sender=person("anna")):
+        pass
+    pool.close()
+
+
+def person(name, **facts):
+    return Sender(account=name, **{"gives_way": True, **facts})
+
+
+def ordered(*waiting, used=()):
+    """Whose turn comes when, of those who came in this order."""
+    turns = Turns(1, 100)
+    for key, seconds in used:
+        turns._used[key] = seconds
+    came = [turns_module.Turn(sender, number) for number, sender in enumerate(waiting)]
+    return [turn.sender.account for turn in sorted(came, key=turns._rank)]
+
+
+def test_submissions_come_before_checks_then_who_has_used_less_then_who_came_first():
+    check, first, second = person("check", submits=False), person("first"), person("second")
+    assert ordered(check, first, second) == ["first", "second", "check"]
+    assert ordered(first, second, used=[("team first", 3)]) == ["second", "first"]
+    assert ordered(first, second, used=[("team first", 0.9)]) == ["first", "second"]
+
+
+def test_a_team_of_many_accounts_counts_as_one_and_so_does_a_network():
+    crowd = [person(f"m{n}", team="mallory", network="203.0.113.0/24") for n in range(3)]
+    honest = person("anna", team="ant", network="198.51.100.0/24")
+    assert ordered(*crowd, honest, used=[("team mallory", 1.5)])[0] == "anna"
+    assert (
+        ordered(
+            *[replace(one, team=one.account) for one in crowd], honest, used=[("network 203.0.113.0/24", 2)]
+        )[0]
+        == "anna"
+    )
+
+
+def test_an_account_has_so_much_computing_an_hour_for_what_can_wait(monkeypatch):
+    turns = Turns(2, 10)
+    with turns.turn(person("anna")) as turn:
+        turns.charge(turn, 11)
+    with pytest.raises(HourUsed, match="10 s of computing") as refused, turns.turn(person("anna")):
+        pass
+    assert 0 < refused.value.retry_after <= 3600
+    with turns.turn(person("bert")), turns.turn(person("anna", gives_way=False)):
+        pass
+    later = turns_module.time.monotonic() + 3600
+    monkeypatch.setattr(turns_module.time, "monotonic", lambda: later)
+    with turns.turn(person("anna")):
+        pass
+
+
+def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(monkeypatch):
+    monkeypatch.setattr(turns_module, "PATIENCE", 60)
+    turns = Turns(2, 100)
+    turns._used["team m1"] = 50
+    waiting = [turns_module.Turn(person(f"m{n}"), n) for n in range(8)]
+    turns._waiting.extend(waiting)
+    honest = turns_module.Turn(person("anna"), 9)
+    turns._waiting.append(honest)
+    with turns._changed:
+        turns._turn_away(honest)
+    assert [turn.sender.account for turn in turns._waiting if turn.is_over] == ["m1"]
+
+
+@pytest.mark.mass
+def test_one_honest_team_is_read_beside_many_hostile_accounts(tmp_path, monkeypatch):
+    """Each of them keeps sending what never ends; the honest files are all read, and theirs give way."""
+    monkeypatch.setattr(turns_module, "PATIENCE", 60)
+    pool, over, turned_away = make_pool(tmp_path / "work", size=2), threading.Event(), []
+
+    def attack(name):
+        while not over.is_set():
+            try:
+                with pool.done(HANGING, sender=person(name)):
+                    pass
+            except PoolFull:
+                turned_away.append(name)
+            except Exception:  # noqa: BLE001  (the pool is closed at the end)
+                return
+
+    accounts = [f"m{number}" for number in range(mass(4, 20))]
+    threads = [threading.Thread(target=attack, args=(name,)) for name in accounts]
+    for thread in threads:
+        thread.start()
+    assert pool.turns.wait_until_busy(2, 60)
+    for number in range(mass(3, 20)):
+        with pool.done(work("echo", number=number), sender=person("anna")) as done:
+            assert done.result["given"] == {"number": number}
+    assert turned_away
+    over.set()
+    pool.close()
+    for turn in [*pool.turns._running, *pool.turns._waiting]:
+        turn.end()
+    for thread in threads:
+        thread.join()

@@ -186,7 +186,9 @@ def test_halves_of_characters_and_numbers_of_very_many_digits_stop_nobody(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "content", [b"no gzip", gzip.compress(b"{}" * 1000)[:-12], gzip.compress(b"{}")[:12]]
+    "content",
+    [b"no gzip", gzip.compress(b"{}" * 1000, mtime=0)[:-12], gzip.compress(b"{}", mtime=0)[:12]],
+    ids=["no gzip", "without its end", "cut in its head"],
 )
 def test_a_packed_file_that_is_damaged_is_refused_by_its_name(capsys, tmp_path, content):
     (tmp_path / "corpus.jsonl.gz").write_bytes(content)

@@ -18,15 +18,15 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from citeboard.core.confined.limits import FAULT, Limits, apply_limits, die_with_parent, exit_code_of
-from citeboard.core.confined.rights import Rights, become_nobody, give_up
+from citeboard.core.confined.rights import Rights, become_nobody, give_up_calls, give_up_files
 
 #: In the folder of the work: what its program returned, and what it wrote for people.
 RESULT, SAID = "result.json", "said.txt"
@@ -62,11 +62,14 @@ class Running:
 class Server:
     """Its selector holds the orders' socket, the signal of ended children, and a line for each child."""
 
-    def __init__(self, orders: socket.socket, *, readable: Sequence[Path], uses_kernel: bool) -> None:
+    #: The file in the folder of the work that each of its descriptors writes.
+    outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
+
+    def __init__(self, orders: socket.socket, *, readable: Sequence[Path], means: Sequence[str]) -> None:
         self._orders = orders
         self._parent, self._pid = os.getppid(), os.getpid()
-        self._readable = list(readable)
-        self._uses_kernel = uses_kernel
+        self._rights = Rights(readable=list(readable), writable=[Path()])
+        self._means = means
         self._running: dict[int, Running] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(orders, selectors.EVENT_READ)
@@ -79,6 +82,8 @@ class Server:
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
 
     def serve(self) -> None:
+        gc.collect()
+        gc.freeze()
         while os.getppid() == self._parent:
             deadlines = [running.deadline for running in self._running.values() if not running.is_out_of_time]
             left = min(deadlines, default=math.inf) - time.monotonic()
@@ -125,9 +130,11 @@ class Server:
         if pid == 0:
             self._become(order, shared, folder)
         os.close(folder)
-        self._running[pid] = Running(pid, line, time.monotonic() + order.limits.wall_seconds)
+        self._running[pid] = Running(
+            pid, line, time.monotonic() + order.limits.steps * order.limits.wall_seconds
+        )
         self._selector.register(line, selectors.EVENT_READ, pid)
-        _tell(line, BEGAN)
+        _tell(line, f"{BEGAN} {pid}")
         return True
 
     def _become(self, order: Order, shared: object, folder: int) -> None:
@@ -137,22 +144,43 @@ class Server:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
             os.fchdir(folder)
-            output = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            for source, target in ((nothing, 0), (output, 1), (output, 2)):
-                os.dup2(source, target)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            for target, name in self.outputs.items():
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), target)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             os.nice(NICENESS)
-            if self._uses_kernel:
-                give_up(Rights(readable=self._readable, writable=[Path()]))
-            become_nobody()
+            self.confine(order)
             die_with_parent()
             if os.getppid() != self._pid:
                 return  # It was gone before the kernel was asked to tell.
             apply_limits(order.limits)
-            code = _work(order, shared)
+            self.close_calls()
+            code = self.work(order, shared)
         finally:
             os._exit(code)
+
+    def confine(self, order: Order) -> None:
+        """In the process of the work: take from it what it may not do."""
+        if self._means:
+            give_up_files(self._rights, self._means)
+        become_nobody()
+
+    def close_calls(self) -> None:
+        """There, once its limits are set, which takes calls that are closed then."""
+        if self._means:
+            give_up_calls(self._rights, self._means)
+
+    def work(self, order: Order, shared: object) -> int:
+        """There: do it; the exit code of the process."""
+        try:
+            module, _, name = order.program.partition(":")
+            program = getattr(importlib.import_module(module), name)
+            result = program(order.arguments) if order.shared is None else program(order.arguments, shared)
+            with Path(RESULT).open("w", encoding="utf-8") as file:
+                json.dump(result, file, ensure_ascii=False)
+        except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
+            return told_and_code(error)
+        return 0
 
     def _kill(self, pid: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -163,14 +191,17 @@ class Server:
 
     def _reap(self) -> None:
         while self._running:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
                 return
+            # What it has started goes along, as long as its number is nobody else's.
+            self._kill(ended.si_pid)
+            pid, status, used = os.wait4(ended.si_pid, 0)
             running = self._running.pop(pid)
             with suppress(KeyError):
                 self._selector.unregister(running.line)
             how = OUT_OF_TIME if running.is_out_of_time else str(os.waitstatus_to_exitcode(status))
-            _tell(running.line, how)
+            _tell(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
             running.line.close()
 
 
@@ -187,20 +218,13 @@ def _shared(path: str) -> object:
     return content
 
 
-def _work(order: Order, shared: object) -> int:
-    try:
-        module, _, name = order.program.partition(":")
-        program = getattr(importlib.import_module(module), name)
-        result = program(order.arguments) if order.shared is None else program(order.arguments, shared)
-        with Path(RESULT).open("w", encoding="utf-8") as file:
-            json.dump(result, file, ensure_ascii=False)
-    except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
-        if (code := exit_code_of(error)) is not None:
-            return code
-        traceback.print_exc()
-        sys.stderr.flush()
-        return FAULT
-    return 0
+def told_and_code(error: Exception) -> int:
+    """The exit code of work that ends so; what has no code of its own is told at length."""
+    if (code := exit_code_of(error)) is not None:
+        return code
+    traceback.print_exc()
+    sys.stderr.flush()
+    return FAULT
 
 
 def preload(names: Sequence[str]) -> None:
@@ -213,17 +237,19 @@ def preload(names: Sequence[str]) -> None:
                     importlib.import_module(entry.name)
 
 
+def orders_of_sender() -> socket.socket:
+    """To be called first: what is under way when everybody else is told to end comes to its end."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    return socket.socket(fileno=int(sys.argv[-1]))
+
+
 def main() -> None:
     facts = json.loads(sys.argv[1])
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # Requests under way come to their end; then the socket closes.
-        signal.signal(number, signal.SIG_IGN)
-    preload([CODECS, *facts["preload"]])
-    gc.collect()
-    gc.freeze()
-    with socket.socket(fileno=int(sys.argv[2])) as orders:
+    with orders_of_sender() as orders:
+        preload([CODECS, *facts["preload"]])
         readable = [Path(folder) for folder in facts["readable"]]
-        Server(orders, readable=readable, uses_kernel=facts["uses_kernel"]).serve()
+        Server(orders, readable=readable, means=facts["means"]).serve()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What a process may use. The kernel holds it to that; hard limits keep it from asking for more."""
 
 import errno
+import math
 import resource
 import signal
 import sys
@@ -19,27 +20,40 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """``max_files`` are open at once; None leaves that, or the number of processes, as it is."""
+    """``max_files`` are open at once; None leaves that, or the number of processes, as it is.
+
+    Work of several ``steps`` may have the seconds for each. ``total_files`` and ``total_mb`` are those of the
+    folder of one piece of work, what it was given left out.
+    """
 
     cpu_seconds: int
     wall_seconds: float
     memory_mb: int
     file_mb: int
+    total_mb: int | None = None
+    total_files: int | None = None
     max_files: int | None = None
     max_processes: int | None = None
+    steps: int = 1
 
 
 def apply_limits(limits: Limits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _limit(resource.RLIMIT_AS, memory, memory)
     # The first signal ends the process and says why; the second cannot be caught.
-    _limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 5)
+    _limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5)
     _limit(resource.RLIMIT_FSIZE, file_size, file_size)
     _limit(resource.RLIMIT_CORE, 0, 0)
     if limits.max_files is not None:
         _limit(resource.RLIMIT_NOFILE, limits.max_files, limits.max_files)
     if limits.max_processes is not None:
         _limit(resource.RLIMIT_NPROC, limits.max_processes, limits.max_processes)
+
+
+def begin_next_step(limits: Limits) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + limits.cpu_seconds, hard)
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:

@@ -1,4 +1,4 @@
-"""Work done in confined processes: so much at once, and never all of it for one account."""
+"""Work done in confined processes, in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -25,33 +24,17 @@ from typing import Any
 from citeboard.core.confined import limits as ends
 from citeboard.core.confined.fork_server import BEGAN, OUT_OF_TIME, RESULT, SAID
 from citeboard.core.confined.limits import MEGABYTE, Limits
-from citeboard.core.confined.rights import NOBODY
+from citeboard.core.confined.rights import MEANS, NOBODY
+from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 
 #: So much of what a program said is logged when it failed.
 MAX_LOGGED = 4000
-#: Seconds that a request waits for its turn, and until it may come back after it got none.
-PATIENCE, RETRY_AFTER = 5.0, 5
-#: So many requests for each place are answered or wait; a web process needs more threads than that.
-PRESENT_PER_PLACE = 4
 SAFE_AGE = 3600.0  # seconds
 #: A process that failed with less room than this on the disk failed for want of it.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
 log = logging.getLogger(__name__)
-
-
-class PoolFull(Exception):
-    retry_after = RETRY_AFTER
-    is_upload = True
-
-    def __init__(self, *, by_owner: bool) -> None:
-        self.by_owner = by_owner
-        super().__init__(
-            "another file of yours is still being read; please send this one again in a few seconds"
-            if by_owner
-            else "many files are being read just now; please send yours again in a few seconds"
-        )
 
 
 class LimitExceeded(Exception):
@@ -94,22 +77,15 @@ class Done:
 
 
 class Pool:
-    """At most ``size`` processes at once, and for one owner at most all but one of them.
-
-    Some more requests may wait for a few seconds, and they are never all of one owner's either.
-    """
-
-    def __init__(self, *, size: int, work_folder: Path, setup: Setup) -> None:
-        self._size = size
+    def __init__(
+        self, *, size: int, work_folder: Path, setup: Setup, hourly_seconds: float = float("inf")
+    ) -> None:
+        self.turns = Turns(size, hourly_seconds)
         self._folder = work_folder
         self._setup = setup
         self._server: ForkServer | None = None
         self._starting = threading.Lock()
         self._is_closed = False
-        self._turn = threading.Condition()
-        self._busy = 0
-        self._present: Counter[str] = Counter()
-        self._running: Counter[str] = Counter()
 
     def warm(self) -> None:
         self._ready_server()
@@ -122,12 +98,12 @@ class Pool:
                 self._server = None
 
     @contextmanager
-    def done(self, work: Work, *, owner: str | None = None) -> Iterator[Done]:
+    def done(self, work: Work, *, sender: Sender | None = None) -> Iterator[Done]:
         """The work's result, and its folder as long as the block lasts."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder))
         try:
-            with self._place(owner):
+            with self.turns.turn(sender) as turn:
                 for name, source in work.files.items():
                     if isinstance(source, bytes):
                         (folder / name).write_bytes(source)
@@ -137,52 +113,32 @@ class Pool:
                 folder.chmod(_FOLDER_MODE)
                 if os.geteuid() == 0:
                     os.chown(folder, NOBODY, NOBODY)
-                code = self._run(work, folder)
+                code = self._run(work, folder, turn)
+                if code is None and sender is not None and sender.submits and sender.gives_way:
+                    # It used less computing than it may have, and is read in a job, which has longer.
+                    raise PoolFull
             yield Done(_result(code, folder, work), folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    @contextmanager
-    def _place(self, owner: str | None) -> Iterator[None]:
-        name = owner or ""
-        share = max(1, self._size - 1)
-        with self._turn:
-            if owner is not None and self._present.total() >= PRESENT_PER_PLACE * self._size:
-                raise PoolFull(by_owner=False)
-            if owner is not None and self._present[name] >= (PRESENT_PER_PLACE - 1) * self._size:
-                raise PoolFull(by_owner=True)
-            self._present[name] += 1
-            patience = None if owner is None else PATIENCE
-            is_free = self._turn.wait_for(
-                lambda: self._busy < self._size and (owner is None or self._running[name] < share), patience
-            )
-            if not is_free:
-                self._present[name] -= 1
-                raise PoolFull(by_owner=self._busy < self._size)
-            self._busy += 1
-            self._running[name] += 1
-            self._turn.notify_all()
-        try:
-            yield
-        finally:
-            with self._turn:
-                self._busy -= 1
-                self._running[name] -= 1
-                self._present[name] -= 1
-                self._turn.notify_all()
-
-    def _run(self, work: Work, folder: Path) -> int | None:
+    def _run(self, work: Work, folder: Path, turn: Turn) -> int | None:
         for is_last in (False, True):
             server = self._ready_server()
+            began = time.monotonic()
             try:
-                return server.run(
-                    work.program, work.arguments, folder=folder, shared=work.shared, limits=work.limits
-                )
+                code, seconds = server.run(work, folder, turn)
             except ServerLost:
+                if turn.is_over:
+                    self.turns.charge(turn, time.monotonic() - began)
+                    return None
                 log.warning("The fork server %s is lost", server.pid)
                 self._replace(server)
                 if is_last:
-                    raise ProgramFailed("the process could not be started") from None
+                    # So it is on a machine that is far too busy.
+                    raise PoolFull from None
+            else:
+                self.turns.charge(turn, seconds)
+                return code
         return None
 
     def _ready_server(self) -> ForkServer:
@@ -198,7 +154,7 @@ class Pool:
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
                             shutil.rmtree(folder, ignore_errors=True)
-                self._server = ForkServer(self._setup)
+                self._server = ForkServer(self._setup.command, environment(self._setup.path))
             return self._server
 
     def _replace(self, lost: ForkServer) -> None:
@@ -247,6 +203,8 @@ COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_serve
 MAX_SILENCE = 20.0
 #: Seconds after the end of a process's time in which its server must have said so.
 GRACE = 5.0
+#: Seconds between looks at what a program has written.
+LOOK = 0.2
 #: One processor for each process, so that none gets into the way of another.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
@@ -262,26 +220,32 @@ class Setup:
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    uses_kernel: bool = True
+    #: Of what the kernel gives; none where limits alone are to hold a program.
+    means: Sequence[str] = MEANS
+
+    @property
+    def command(self) -> list[str]:
+        facts = {
+            "preload": list(self.preload),
+            "readable": [str(folder) for folder in self.readable],
+            "means": list(self.means),
+        }
+        return [*COMMAND, json.dumps(facts)]
 
 
 class ForkServer:
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.command, self.environment = tuple(command), dict(environment)
         ours, theirs = socket.socketpair()
         self._orders = ours
         self._sending = threading.Lock()
         self._owner = os.getpid()
-        facts = {
-            "preload": list(setup.preload),
-            "readable": [str(folder) for folder in setup.readable],
-            "uses_kernel": setup.uses_kernel,
-        }
         with theirs:
             self._process = subprocess.Popen(
-                [*COMMAND, json.dumps(facts), str(theirs.fileno())],
+                [*command, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 cwd="/",
-                env=environment(setup.path),
+                env=self.environment,
                 pass_fds=[theirs.fileno()],
             )
 
@@ -293,13 +257,35 @@ class ForkServer:
     def is_usable(self) -> bool:
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def run(
-        self, program: str, arguments: Mapping[str, Any], *, folder: Path, shared: Path | None, limits: Limits
-    ) -> int | None:
-        """The exit code of a process that did this in the folder; None where it ran out of time.
+    def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
+        """The exit code of a process that did this in the folder, and its seconds of computing.
 
-        Raises ServerLost.
+        The code is None where it ran out of time. Raises ServerLost, also where its turn was ended.
         """
+        with self.begin(
+            work.program, work.arguments, folder=folder, shared=work.shared, limits=work.limits
+        ) as line:
+            turn.line = line
+            if turn.is_over:
+                raise ServerLost("another is to be read first")
+            if not heard(line, MAX_SILENCE).startswith(BEGAN):
+                raise ServerLost("the server did not begin")
+            said = heard(line, work.limits.wall_seconds + GRACE, Written(folder, work.limits))
+        how, _, seconds = said.rpartition(" ")
+        if not how:
+            raise ServerLost("the server did not say how the work ended")
+        return None if how == OUT_OF_TIME else int(how), float(seconds)
+
+    def begin(
+        self,
+        program: str,
+        arguments: Mapping[str, Any],
+        *,
+        folder: Path,
+        limits: Limits,
+        shared: Path | None = None,
+    ) -> socket.socket:
+        """The line on which the server says that the work began and how it ended. Closed, it ends it."""
         order = {
             "program": program,
             "arguments": arguments,
@@ -308,22 +294,17 @@ class ForkServer:
         }
         message = json.dumps(order).encode()
         line, theirs = socket.socketpair()
-        with line:
-            with theirs, _opened(folder) as descriptor, self._sending:
-                try:
-                    self._orders.settimeout(MAX_SILENCE)
-                    socket.send_fds(
-                        self._orders, [len(message).to_bytes(4, "big")], [theirs.fileno(), descriptor]
-                    )
-                    self._orders.sendall(message)
-                except OSError as gone:
-                    raise ServerLost("the server takes no work") from gone
-            if _heard(line, MAX_SILENCE) != BEGAN:
-                raise ServerLost("the server did not begin")
-            how = _heard(line, limits.wall_seconds + GRACE)
-        if not how:
-            raise ServerLost("the server did not say how the work ended")
-        return None if how == OUT_OF_TIME else int(how)
+        with theirs, _opened(folder) as descriptor, self._sending:
+            try:
+                self._orders.settimeout(MAX_SILENCE)
+                socket.send_fds(
+                    self._orders, [len(message).to_bytes(4, "big")], [theirs.fileno(), descriptor]
+                )
+                self._orders.sendall(message)
+            except OSError as gone:
+                line.close()
+                raise ServerLost("the server takes no work") from gone
+        return line
 
     def close(self) -> None:
         self._orders.close()
@@ -341,14 +322,48 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _heard(line: socket.socket, seconds: float) -> str:
-    line.settimeout(seconds)
-    word = b""
-    with suppress(OSError):
-        while byte := line.recv(1):
-            if byte == b"\n":
-                return word.decode()
-            word += byte
+class Written:
+    """What a program has written into its folder, counted while it runs: the kernel limits no sum."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self._folder, self._limits = folder, limits
+        self._before = self._count()
+
+    def check(self) -> None:
+        """Raises LimitExceeded."""
+        files, size = (now - before for now, before in zip(self._count(), self._before, strict=True))
+        most_files, most_mb = self._limits.total_files, self._limits.total_mb
+        if most_files is not None and files > most_files:
+            raise LimitExceeded(f"it wrote more than {most_files:,} files")
+        if most_mb is not None and size > most_mb * MEGABYTE:
+            raise LimitExceeded(f"it wrote more than {most_mb} MB")
+
+    def _count(self) -> tuple[int, int]:
+        files = size = 0
+        for path, folders, names in os.walk(self._folder):
+            files += len(folders) + len(names)
+            for name in names:
+                with suppress(OSError):
+                    size += (Path(path) / name).lstat().st_size
+        return files, size
+
+
+def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
+    """What the server says on the line. Raises LimitExceeded; the line closes then, and the process ends."""
+    word, until = b"", time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        line.settimeout(min(left, LOOK))
+        try:
+            byte = line.recv(1)
+        except TimeoutError:
+            if written is not None:
+                written.check()
+            continue
+        except OSError:
+            break
+        if byte in (b"", b"\n"):
+            return word.decode() if byte else ""
+        word += byte
     return ""
 
 

@@ -4,15 +4,18 @@ import ctypes
 import os
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from citeboard.core.confined.landlock import restrict_files
+from citeboard.core.confined.namespaces import close_files
 from citeboard.core.confined.seccomp import restrict_calls
 
 #: The user that owns nothing, by the number it has wherever there is one.
 NOBODY = 65534
+#: What the kernel gives; simulations of other kernels leave some of it out.
+LANDLOCK, NAMESPACES, SECCOMP = MEANS = ("landlock", "namespaces", "seccomp")
 _NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
@@ -26,10 +29,20 @@ class Rights:
     may_start_processes: bool = False
 
 
-def give_up(rights: Rights) -> None:
+def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
     _control(_NO_NEW_PRIVILEGES, 1)
-    restrict_files(readable=[*interpreter_folders(), *rights.readable], writable=rights.writable)
-    restrict_calls(may_start_processes=rights.may_start_processes)
+    readable = [*interpreter_folders(), *rights.readable]
+    if LANDLOCK in means and restrict_files(readable=readable, writable=rights.writable):
+        return
+    # Scorers read single files and devices, which only Landlock tells apart.
+    if NAMESPACES in means and not rights.may_start_processes:
+        close_files(readable=readable, writable=rights.writable[0])
+
+
+def give_up_calls(rights: Rights, means: Collection[str] = MEANS) -> None:
+    """Last of all: what sets limits and changes the user is closed then."""
+    if SECCOMP in means:
+        restrict_calls(may_start_processes=rights.may_start_processes)
 
 
 def become_nobody() -> None:

@@ -1,4 +1,4 @@
-"""Seccomp: a process takes system calls away from itself, those to the network and other processes first."""
+"""Seccomp: a process takes system calls away from itself: all but a few, or those that reach others."""
 
 import ctypes
 import errno
@@ -63,17 +63,41 @@ _SYSTEM: _Calls = {
     "fsmount": (432, 432),
     "mount_setattr": (442, 442),
 }
-_PROCESSES: _Calls = {
-    "clone": (56, 220),
-    "clone3": (435, 435),
-    "fork": (57, None),
-    "vfork": (58, None),
-    "execve": (59, 221),
-    "execveat": (322, 281),
-    "tgkill": (234, 131),
-    "socketpair": (53, 199),
-    "memfd_create": (319, 279),
+#: Memory and messages that processes share by name, System V's and POSIX's.
+_SHARED: _Calls = {
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "mq_timedsend": (242, 182),
+    "mq_timedreceive": (243, 183),
+    "mq_notify": (244, 184),
+    "mq_getsetattr": (245, 185),
 }
+_REFUSED = _NETWORK | _OTHERS | _SYSTEM | _SHARED
+#: What is left to a process that only reads files and computes: on x86_64, and on aarch64.
+_READING = (
+    # Files that are open or can be opened, and their folders.
+    (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137, 138, 217, 221, 257, 258,
+     262, 263, 264, 267, 268, 269, 280, 285, 292, 293, 316, 326, 332, 436, 437, 439),
+    (17, 23, 24, 25, 29, 32, 34, 35, 38, *range(43, 51), 52, 53, 56, 57, 59, *range(61, 69), 71, 78, 79, 80,
+     82, 83, 88, 166, 223, 276, 285, 291, 436, 437, 439),
+), (
+    # Memory, signals to itself, waiting, clocks, chance, what it is and may use, and its end.
+    (*range(9, 16), 23, 24, 25, 26, 27, 28, 34, 35, 39, 60, 63, *range(96, 101), 102, 104, 107, 108, 110, 127,
+     128, 130, 131, 140, 158, 186, 202, 204, 218, 219, 228, 229, 230, 231, 270, 271, 273, 302, 318, 324, 334),
+    (72, 73, 93, 94, 96, 98, 99, 101, 113, 114, 115, 123, 124, 128, *range(132, 138), 139, 141, 153, 160, 163,
+     165, 169, *range(172, 180), 214, 215, 216, 222, 226, 227, 232, 233, 261, 278, 283, 293),
+)  # fmt: skip
 
 
 class _Instruction(ctypes.Structure):
@@ -94,26 +118,30 @@ def is_known() -> bool:
 
 
 def restrict_calls(*, may_start_processes: bool) -> bool:
-    """Refuse network, other processes and the system's own affairs; False where the kernel cannot.
+    """Leave what reading files takes; where processes may be started, refuse what reaches network and system.
 
-    Without ``may_start_processes`` no thread, process or program is started either. The process must have
-    given up gaining privileges (`PR_SET_NO_NEW_PRIVS`).
+    False where the kernel cannot. The process must have given up gaining privileges (`PR_SET_NO_NEW_PRIVS`).
     """
     if not is_known():
         return False
     architecture, column = _ARCHITECTURES[os.uname().machine]
-    refused = _NETWORK | _OTHERS | _SYSTEM | ({} if may_start_processes else _PROCESSES)
-    numbers = [number for numbers in refused.values() if (number := numbers[column]) is not None]
-    # A jump counts the instructions it leaves out; the last two are to allow and to refuse.
+    if may_start_processes:
+        numbers = [number for numbers in _REFUSED.values() if (number := numbers[column]) is not None]
+        otherwise, if_named = _ALLOW, _REFUSE
+    else:
+        numbers = [number for group in _READING for number in group[column]]
+        otherwise, if_named = _REFUSE, _ALLOW
+    # A jump counts the instructions it leaves out; the last two are for what is not named and what is.
     instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD, 0, 0, _NUMBER_AT),
-        (_AT_LEAST, len(numbers) + 1, 0, _X32),
-        *((_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)),
-        (_RETURN, 0, 0, _ALLOW),
+        (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, _REFUSE),
+        *((_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)),
+        (_RETURN, 0, 0, otherwise),
+        (_RETURN, 0, 0, if_named),
     ]
     rows = (_Instruction * len(instructions))(*(_Instruction(*row) for row in instructions))
     program = _Program(len(rows), rows)

@@ -1,0 +1,264 @@
+"""Attacks on a running site, which it starts itself, and a table of what held: `make attack`.
+
+Usage: python bench/attack.py [--accounts K] [--uploads N]
+
+K hostile accounts, each a team of its own, keep sending and checking files that take long to read, while one
+honest team uploads; then files, headers and passwords that are meant to break something. docs/security.md has
+the table of each release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "platform"), str(ROOT), str(ROOT / "bench" / "load")]
+
+from clients import Answer, Client, form_of  # noqa: E402
+
+START_SECONDS = 300
+#: An honest upload may take so many times what it takes on a quiet site.
+MAX_RATIO = 3.0
+GOOD, REFUSED = {200, 201, 202}, range(400, 500)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--accounts", type=int, default=20)
+    parser.add_argument("--uploads", type=int, default=15)
+    parser.add_argument("--folder", type=Path, help="where the site is kept for the next time")
+    asked = parser.parse_args()
+    kept = (
+        nullcontext(asked.folder) if asked.folder else tempfile.TemporaryDirectory(prefix="citeboard-attack-")
+    )
+    with kept as folder, site(Path(folder)) as port:
+        attack = Attack(port, asked.accounts, asked.uploads)
+        rows = [
+            *attack.door(),
+            *attack.files(),
+            *attack.requests(),
+            *attack.passwords(),
+            attack.confinement(),
+        ]
+    print("| attack | what came of it | held |\n| --- | --- | --- |")
+    for name, found, held in rows:
+        print(f"| {name} | {found} | {'yes' if held else 'no'} |")
+    return int(not all(held for _, _, held in rows))
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    os.environ |= {
+        "CITEBOARD_DATA_DIR": str(folder / "data"), "CITEBOARD_WORK_DIR": str(folder / "work"),
+        "CITEBOARD_INSECURE_HTTP": "yes", "PORT": str(port), "DJANGO_SETTINGS_MODULE": "citeboard.settings",
+        # What is attacked are places and files; the limit of requests has an attack of its own.
+        "CITEBOARD_API_UPLOADS_PER_MINUTE": "10000", "CITEBOARD_CONFINEMENT": "required",
+        "CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE": "60",
+    }  # fmt: skip
+    (folder / "work").mkdir(exist_ok=True)
+    if not (folder / "data" / "static" / "staticfiles.json").exists():
+        manage("migrate", "--verbosity", "0")
+        manage("collectstatic", "--noinput", "--verbosity", "0")
+    manage("demo", "--json")
+    serving = subprocess.Popen(
+        [sys.executable, str(ROOT / "manage.py"), "serve"], cwd=ROOT, stdout=subprocess.DEVNULL,
+        stderr=(folder / "log").open("wb"),
+    )  # fmt: skip
+    try:
+        until = time.monotonic() + START_SECONDS
+        while Client(port).ask("GET", "/health/ready").status != 200:
+            if time.monotonic() > until or serving.poll() is not None:
+                raise SystemExit((folder / "log").read_text()[-2000:])
+            time.sleep(0.5)
+        yield port
+    finally:
+        serving.terminate()
+        serving.wait()
+
+
+def manage(*words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode and words[0] != "doctor":
+        raise SystemExit(done.stderr[-2000:])
+    return done.stdout
+
+
+class Attack:
+    def __init__(self, port: int, accounts: int, uploads: int) -> None:
+        import django
+
+        django.setup()
+        from citeboard.teams.models import Membership, Team, Token, User
+        from tasks.models import Phase, Registration
+        from tasks.registration.entries import draw_alias
+
+        self.client, self.uploads = Client(port), uploads
+        phase = Phase.objects.get(task__season__slug="demo", task__slug="1a", slug="evaluation")
+        Phase.objects.filter(pk=phase.pk).update(runs_per_day=None, runs_in_total=None)
+        self.phase, self.tokens = phase.pk, []
+        self.run = (ROOT / "examples/runs/lexical-top2.jsonl").read_bytes()
+        for number in range(accounts + 1):
+            address, name = f"attack{number}@example.org", f"attack-{number}"
+            user = User.objects.filter(email=address).first() or User.objects.create_user(
+                address, "attacked 25"
+            )
+            if not Team.objects.filter(slug=name).exists():
+                season, team = phase.task.season, Team.objects.create(name=name, slug=name)
+                Membership.objects.create(team=team, user=user, role=Membership.Role.LEAD)
+                Registration.objects.create(season=season, team=team, alias=draw_alias(season))
+            self.tokens.append(Token.objects.issue(user=user, name="attack")[1])
+
+    def send(
+        self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
+    ) -> Answer:
+        fields = {"system": f"System {time.monotonic_ns()}"} if to == "submissions" else {}
+        body, kind = form_of(fields, content, name)
+        headers = {"Authorization": f"Token {self.tokens[who]}", "Content-Type": kind}
+        return self.client.ask("POST", f"/api/v1/phases/{self.phase}/{to}/", body, headers)
+
+    def door(self) -> Iterator[tuple[str, str, bool]]:
+        quiet = [self.send(self._own(number)) for number in range(self.uploads)]
+        over, answered = threading.Event(), Counter[int]()
+        lock = threading.Lock()
+
+        def hostile(who: int) -> None:
+            content = SLOW[who % len(SLOW)]
+            while not over.is_set():
+                answer = self.send(content, who=who, to=("check", "submissions")[who % 2])
+                with lock:
+                    answered[answer.status] += 1
+
+        threads = [threading.Thread(target=hostile, args=(who,)) for who in range(1, len(self.tokens))]
+        for thread in threads:
+            thread.start()
+        time.sleep(5)
+        besieged = [self.send(self._own(self.uploads + number)) for number in range(self.uploads)]
+        over.set()
+        for thread in threads:
+            thread.join()
+        taken = sum(answer.status in GOOD for answer in besieged)
+        later = sum(answer.status == 202 for answer in besieged)
+        before, during = (statistics.median(a.seconds for a in found) for found in (quiet, besieged))
+        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(answered.items()))
+        yield (
+            f"{len(threads)} accounts with files that are slow to read, against one team",
+            f"{taken} of {len(besieged)} honest uploads taken, {later} unread; the others: {statuses}",
+            taken == len(besieged),
+        )
+        yield (
+            "how long an honest upload takes meanwhile",
+            f"median {during:.2f} s, on the quiet site {before:.2f} s: {during / before:.1f} times",
+            during <= MAX_RATIO * before,
+        )
+
+    def files(self) -> Iterator[tuple[str, str, bool]]:
+        for name, (filename, content) in hostile_files().items():
+            answer = self.send(content, filename, to="check")
+            yield (
+                f"a file: {name}",
+                f"{answer.status} after {answer.seconds:.2f} s",
+                answer.status in {*GOOD, *REFUSED},
+            )
+
+    def requests(self) -> Iterator[tuple[str, str, bool]]:
+        asked: list[tuple[str, str, dict[str, str], set[int]]] = [
+            ("another host's name", "/", {"Host": "evil.example"}, {400}),
+            ("a token that is none", "/api/v1/submissions/", {"Authorization": "Token x"}, {401}),
+            ("gold of a phase that keeps it", f"/api/v1/phases/{self.phase}/gold/", {}, {401, 403, 404, 405}),
+            ("a path out of the site", "/static/../../manage.py", {}, {400, 404}),
+        ]
+        for name, path, headers, wanted in asked:
+            answer = self.client.ask("GET", path, headers=headers)
+            yield name, str(answer.status), answer.status in wanted
+        answers = Counter(
+            self.client.ask(
+                "GET", "/api/v1/seasons/", headers={"X-Forwarded-For": f"203.0.113.{n % 250}"}
+            ).status
+            for n in range(150)
+        )
+        yield (
+            "150 requests with forged addresses",
+            f"{answers[200]} answered, {answers[429]} × 429",
+            answers[429] > 0,
+        )
+
+    def passwords(self) -> Iterator[tuple[str, str, bool]]:
+        answers = [self._sign_in("attack0@example.org", f"wrong {number}") for number in range(12)]
+        locked = sum(b"too many" in answer.body.lower() or answer.status == 429 for answer in answers)
+        yield "12 wrong passwords for one account", f"{locked} not looked at", locked > 0
+
+    def _sign_in(self, login: str, password: str) -> Answer:
+        page = self.client.ask("GET", "/accounts/login/")
+        secret = page.headers.get("set-cookie", "").partition("csrftoken=")[2].partition(";")[0]
+        fields = {"csrfmiddlewaretoken": secret, "login": login, "password": password}
+        headers = {"Cookie": f"csrftoken={secret}", "Content-Type": "application/x-www-form-urlencoded"}
+        return self.client.ask("POST", "/accounts/login/", urlencode(fields).encode(), headers)
+
+    def confinement(self) -> tuple[str, str, bool]:
+        [found] = json.loads(manage("doctor", "--json", "--only", "confinement"))
+        return (
+            "files, network, processes and shared memory from a reader",
+            found["found"],
+            found["state"] == "good",
+        )
+
+    def _own(self, number: int) -> bytes:
+        return self.run + b" " * number + b"\n"
+
+
+def hostile_files() -> dict[str, tuple[str, bytes]]:
+    deep = b"[" * 100_000
+    return {
+        "nested 100,000 deep": ("run.jsonl", deep + b"\n"),
+        "a line of 16 MB": ("run.jsonl", b'{"a": "' + b"x" * (16 << 20)),
+        "a bomb in a zip": ("run.zip", zipped({"run.jsonl": bytes(1 << 28)})),
+        "a path out of a zip": ("run.zip", zipped({"../../run.jsonl": b"{}"})),
+        "a zip in a zip": ("run.zip", zipped({"run.zip": zipped({"run.jsonl": b"{}"})})),
+        "noise": ("run.jsonl", os.urandom(1 << 20)),
+        "UTF-16": ("run.jsonl", '{"topic": "D01"}'.encode("utf-16")),
+        "a name of a path": ("../../etc/passwd", b"{"),
+    }
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+#: 6 MB each: a line of quotation marks and escapes, many small answers, and many small problems.
+SLOW = (
+    b'{"id": "' + b'\\"' * (3 << 20) + b'"}\n',
+    b'{"topic": "D01-1001", "citing": "x", "marker": "1", "sentences": ["1", "2"]}\n' * 78_000,
+    b'{"topic": 1}\n' * 480_000,
+)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""Whose file is read next: so many at once, who has used least first, and never all for one account."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+#: Seconds that a request waits for its turn, and until it may come back after it got none.
+PATIENCE, RETRY_AFTER = 3.0, 5
+#: So many requests for each place are answered or wait; a web process needs more threads than that.
+PRESENT_PER_PLACE = 4
+#: Seconds between looks at whether somebody at work has used more by now than who waits.
+LOOK = 0.1
+HOUR = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """For whom a file is read; a run that is submitted goes before one that is only checked.
+
+    Who ``gives_way`` can be read later or ask again: has so many seconds of computing an hour, and makes
+    room, even while the file is read, where somebody waits who has used less.
+    """
+
+    account: str
+    team: str = ""
+    network: str = ""
+    submits: bool = True
+    gives_way: bool = False
+
+    @property
+    def keys(self) -> tuple[str, str, str]:
+        return f"team {self.team or self.account}", f"account {self.account}", f"network {self.network}"
+
+
+class PoolFull(Exception):
+    status = 503
+    is_upload = True
+    words = "many files are being read just now; please send yours again in a few seconds"
+
+    def __init__(self, words: str = "", *, retry_after: int = RETRY_AFTER) -> None:
+        self.retry_after = retry_after
+        super().__init__(words or self.words)
+
+
+class HourUsed(PoolFull):
+    """Reading the account's files has taken its computing time of the hour."""
+
+    status = 429
+
+    def __init__(self, seconds: float, retry_after: int) -> None:
+        words = (
+            f"reading your files has taken {seconds:g} s of computing within the hour, which is all that an "
+            f"account has; another is read in {-(-retry_after // 60)} minutes"
+        )
+        super().__init__(words, retry_after=retry_after)
+
+
+@dataclass(eq=False)
+class Turn:
+    """One request for a place; work of the site itself has no sender."""
+
+    sender: Sender | None
+    number: int
+    began: float | None = None
+    #: It makes room for another, whether it waits or is at work.
+    is_over: bool = False
+    #: To the process that does the work, which ends when this is closed.
+    line: socket.socket | None = field(default=None, repr=False)
+
+    @property
+    def account(self) -> str:
+        return self.sender.account if self.sender else ""
+
+    def end(self) -> None:
+        self.is_over = True
+        if self.line is not None:
+            with suppress(OSError):
+                self.line.shutdown(socket.SHUT_RDWR)
+
+
+class Turns:
+    """At most ``size`` at work at once, and of one account at most all but one of them.
+
+    Some more may wait for a few seconds, and they are never all of one account's either. First come submitted
+    runs, then whose team, account and network have used less computing time in this hour, in whole seconds,
+    then who came first.
+    """
+
+    def __init__(self, size: int, hourly_seconds: float) -> None:
+        self.size = size
+        self._hourly_seconds = hourly_seconds
+        self._changed = threading.Condition()
+        self._waiting: list[Turn] = []
+        self._running: list[Turn] = []
+        self._numbers = itertools.count()
+        self._used: Counter[str] = Counter()
+        self._hour = 0
+
+    @contextmanager
+    def turn(self, sender: Sender | None) -> Iterator[Turn]:
+        """Raises PoolFull where no place was free in time, or where the work was ended for another."""
+        turn = Turn(sender, next(self._numbers))
+        with self._changed:
+            self._refuse_used_up(turn)
+            self._waiting.append(turn)
+            try:
+                self._turn_away(turn)
+                self._wait(turn)
+            finally:
+                self._waiting.remove(turn)
+            turn.began = time.monotonic()
+            self._running.append(turn)
+        try:
+            yield turn
+        finally:
+            with self._changed:
+                self._running.remove(turn)
+                self._changed.notify_all()
+        if turn.is_over:
+            raise PoolFull
+
+    def charge(self, turn: Turn, seconds: float) -> None:
+        if turn.sender is not None:
+            with self._changed:
+                self._used.update(dict.fromkeys(turn.sender.keys, seconds))
+
+    @property
+    def present(self) -> int:
+        return len(self._waiting) + len(self._running)
+
+    def wait_until_busy(self, number: int, seconds: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
+
+    def _refuse_used_up(self, turn: Turn) -> None:
+        hour, passed = divmod(int(time.monotonic()), HOUR)
+        if hour != self._hour:
+            self._hour = hour
+            self._used.clear()
+        sender = turn.sender
+        if sender and sender.gives_way and self._used[sender.keys[1]] >= self._hourly_seconds:
+            raise HourUsed(self._hourly_seconds, HOUR - passed)
+
+    def _turn_away(self, turn: Turn) -> None:
+        """Where more are here than may be, whoever would come last goes: this one or another who waits."""
+        if turn.sender is None:
+            return
+        own = [other for other in (*self._waiting, *self._running) if other.account == turn.account]
+        if len(own) > (PRESENT_PER_PLACE - 1) * self.size:
+            raise PoolFull("other files of yours are being read; please send this one again in a few seconds")
+        if self.present > PRESENT_PER_PLACE * self.size:
+            going = [other for other in self._waiting if other.sender is not None and not other.is_over]
+            max(going, key=self._rank).end()
+            self._changed.notify_all()
+
+    def _wait(self, turn: Turn) -> None:
+        until = None if turn.sender is None else time.monotonic() + PATIENCE
+        while not turn.is_over:
+            waiting = [other for other in self._waiting if not other.is_over and self._may_begin(other)]
+            if waiting and min(waiting, key=self._rank) is turn:
+                if len(self._running) < self.size:
+                    self._changed.notify_all()
+                    return
+                self._make_room(turn)
+            left = LOOK if until is None else min(LOOK, until - time.monotonic())
+            if left <= 0:
+                break
+            self._changed.wait(left)
+        raise PoolFull
+
+    def _may_begin(self, turn: Turn) -> bool:
+        own = sum(other.account == turn.account for other in self._running)
+        return turn.sender is None or own < max(1, self.size - 1)
+
+    def _make_room(self, turn: Turn) -> None:
+        if turn.sender is None or any(other.is_over for other in self._running):
+            return
+        yielding = [other for other in self._running if other.sender and other.sender.gives_way]
+        last = max(yielding, key=self._rank, default=None)
+        if last is not None and self._rank(last)[:-1] > self._rank(turn)[:-1]:
+            last.end()
+
+    def _rank(self, turn: Turn) -> tuple[int, ...]:
+        if turn.sender is None:
+            return (0, 0, 0, 0, turn.number)
+        under_way = 0.0 if turn.began is None else time.monotonic() - turn.began
+        used = [int(self._used[key] + under_way) for key in turn.sender.keys]
+        return (int(not turn.sender.submits), *used, turn.number)

@@ -1,0 +1,225 @@
+"""Receipts of evaluations, opened as far as the reader knows what is in them, and the log they stand in."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from scoring.api.operations import get
+from scoring.api.printed import printed_evaluations
+from scoring.board.standings import standing_of
+from scoring.board.visibility import (
+    Audience,
+    audience_of,
+    frozen_at,
+    may_see_outcome,
+    may_see_scores,
+    shows_teams,
+)
+from scoring.models import LogEntry, Receipt
+from scoring.offline.receipts import FIELDS, FORMAT, VERSION
+from scoring.receipts import log
+from tasks.models import Season, Submission
+
+#: What a team may know of a run that has been scored although its scores are not shown.
+WITHOUT_SCORES = ("task", "run", "scorer", "time")
+#: What makes two results the same.
+_COMPARED = ("value", "low", "high", "n")
+
+
+def receipts_of(
+    submission: Submission, audience: Audience, *, has_scores: bool, is_own: bool
+) -> list[dict[str, Any]]:
+    """Each opens what the audience is told of the run's numbers now, and nothing else.
+
+    ``has_scores`` says whether it is told any; who owns the run is told which file it was, too.
+    """
+    phase = submission.phase
+    told = printed_evaluations(submission, audience) if has_scores else []
+    numbers = {evaluation.pk: _numbers(said["metrics"]) for evaluation, said in told}
+    rows = Receipt.objects.filter(evaluation__submission=submission).select_related("entry__key")
+    if at := frozen_at(phase, audience):
+        rows = rows.filter(created_at__lte=at)
+    opened = [(row, log.openings_of(row)) for row in rows]
+    # Earlier receipts of an evaluation open where its newest holds the numbers that the reader sees.
+    newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
+    seen = {pk for pk, said in numbers.items() if pk in newest and _numbers(_read(newest[pk])) == said}
+    head, receipts = log.head(), []
+    for row, openings in opened:
+        fields: Sequence[str] = FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
+        if not is_own and not shows_teams(phase, audience):
+            # The file is what a hidden team could be known by.
+            fields = [name for name in fields if name != "run"]
+        if fields:
+            receipts.append(_receipt(row, {name: openings[name] for name in fields}, head))
+    return receipts
+
+
+def _receipt(row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] | None) -> dict[str, Any]:
+    entry, place = row.entry, None
+    if entry.index is not None and head is not None:
+        path = log.inclusion(entry.index, head["size"])
+        place = {"index": entry.index, "path": path, "head": head}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "entry": entry.content,
+        "key": entry.key.public if entry.key else "",
+        "signature": entry.signature,
+        "openings": openings,
+        "log": place,
+    }
+
+
+def _read(text: str) -> Any:
+    return json.loads(text)
+
+
+def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    return {name: tuple(said.get(part) for part in _COMPARED) for name, said in metrics.items()}
+
+
+def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
+    """With whether it is the reader's own; a run that the reader cannot see on any page looks absent."""
+    seasons = Season.objects.visible_to(user)
+    runs = Submission.objects.filter(phase__task__season__in=seasons.values("pk"))
+    run = get_object_or_404(runs.select_related("phase__task__season"), pk=pk)
+    is_own = may_see_outcome(run, user)
+    if not is_own and standing_of(run.phase, user, run.pk) is None:
+        raise Http404
+    return run, is_own
+
+
+class HeadSerializer(serializers.Serializer[Any]):
+    """The log with so many entries, as the site has signed it."""
+
+    size = serializers.IntegerField()
+    root = serializers.CharField(  # type: ignore[assignment]
+        help_text="Of the Merkle tree, as RFC 9162 has it."
+    )
+    at = serializers.CharField(help_text="When it was signed, as it is signed.")
+    key = serializers.CharField()
+    signature = serializers.CharField()
+
+
+class KeySerializer(serializers.Serializer[Any]):
+    """An Ed25519 key of the site."""
+
+    public = serializers.CharField()
+    since = serializers.DateTimeField()
+    retired_at = serializers.DateTimeField(allow_null=True)
+    signed_by = serializers.CharField(
+        allow_blank=True, help_text="The key before it; empty for the first, and where that was lost."
+    )
+    endorsement = serializers.CharField(allow_blank=True, help_text="Its signature by the key before it.")
+
+
+class LogSerializer(serializers.Serializer[Any]):
+    """The log of receipts as it stands, and every key that has signed in it."""
+
+    head = HeadSerializer(allow_null=True, help_text="Null before the site has a key.")
+    keys = KeySerializer(many=True)
+
+
+class EntrySerializer(serializers.ModelSerializer[LogEntry]):
+    """Commitments and their signature; they tell nothing without what opens them."""
+
+    key = serializers.CharField(source="key.public")
+
+    class Meta:
+        model = LogEntry
+        fields: tuple[str, ...] = ("index", "content", "key", "signature")
+
+
+class PathSerializer(serializers.Serializer[Any]):
+    """A proof of RFC 9162."""
+
+    path = serializers.ListField(child=serializers.CharField())
+
+
+class LogPlaceSerializer(serializers.Serializer[Any]):
+    """Where an entry stands in the log."""
+
+    index = serializers.IntegerField()
+    path = serializers.ListField(child=serializers.CharField(), help_text="Proves it, as RFC 9162 has it.")
+    head = HeadSerializer()
+
+
+class OpeningSerializer(serializers.Serializer[Any]):
+    """The commitment is the SHA-256 of the nonce's bytes and the text."""
+
+    nonce = serializers.CharField()
+    text = serializers.CharField(help_text="JSON, byte by byte as it was committed to.")
+
+
+class ReceiptSerializer(serializers.Serializer[Any]):
+    """What the site has signed of an evaluation."""
+
+    format = serializers.CharField()
+    version = serializers.IntegerField()
+    entry = serializers.CharField(help_text="What is signed: commitments by field.")
+    key = serializers.CharField(allow_blank=True, help_text="Empty until the receipt is in the log.")
+    signature = serializers.CharField(allow_blank=True)
+    openings = serializers.DictField(
+        child=OpeningSerializer(), help_text="By field, of those that you may know; the others are sealed."
+    )
+    log = LogPlaceSerializer(allow_null=True, help_text="Null until it is in the log.")
+
+
+class InclusionQuery(serializers.Serializer[Any]):
+    """Which entry, in the log of how many."""
+
+    index = serializers.IntegerField(min_value=0, max_value=2**55)
+    size = serializers.IntegerField(min_value=1, max_value=2**55)
+
+
+class ConsistencyQuery(serializers.Serializer[Any]):
+    """Two sizes of the log."""
+
+    first = serializers.IntegerField(min_value=1, max_value=2**55)
+    second = serializers.IntegerField(min_value=1, max_value=2**55)
+
+
+@get("log/", answers=LogSerializer, readable_anywhere=True)
+def receipt_log(request: Request) -> dict[str, Any]:
+    """The log of receipts: its signed head and the keys."""
+    return {"head": log.head(), "keys": log.keys()}
+
+
+@get("log/entries/", pages=EntrySerializer, readable_anywhere=True)
+def log_entries(request: Request) -> QuerySet[LogEntry]:
+    """The entries of the log, in its order."""
+    return LogEntry.objects.exclude(index=None).select_related("key")
+
+
+@get("log/inclusion/", query=InclusionQuery, answers=PathSerializer, readable_anywhere=True)
+def log_inclusion(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
+    """What proves that an entry stands in the log."""
+    _check_sizes(query["index"] + 1, query["size"])
+    return {"path": log.inclusion(query["index"], query["size"])}
+
+
+@get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, readable_anywhere=True)
+def log_consistency(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
+    """What proves that nothing of the log was changed since it had its first size."""
+    _check_sizes(query["first"], query["second"])
+    return {"path": log.consistency(query["first"], query["second"])}
+
+
+def _check_sizes(smaller: int, larger: int) -> None:
+    size = (log.head() or {"size": 0})["size"]
+    if not smaller <= larger <= size:
+        raise serializers.ValidationError({"size": [f"the log has {size} entries"]})
+
+
+@get("submissions/<int:pk>/receipts/", of=run_with_receipts, answers=[ReceiptSerializer], is_open=True)
+def receipts(request: Request, found: tuple[Submission, bool]) -> list[dict[str, Any]]:
+    """The receipts of a run, oldest first, as far as you may know what is in them."""
+    run, is_own = found
+    has_scores = may_see_scores(run, request.user) if is_own else True
+    return receipts_of(run, audience_of(run.phase, request.user), has_scores=has_scores, is_own=is_own)

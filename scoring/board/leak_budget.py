@@ -1,0 +1,148 @@
+"""What limits on leaks mean for scores, for everybody; and how much scores can tell, for organisers."""
+
+import datetime as dt
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.utils.timezone import now
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import counted, thousands
+from scoring.board.differences import hidden_classes
+from scoring.board.visibility import Audience
+from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told
+from tasks.models import Gold, Phase
+
+
+def limits_in_words(phase: Phase) -> Iterator[str]:
+    """What is told of scores, as participants and readers are told it."""
+    if phase.public_part and now() < phase.takes_runs_until:
+        share = {"share": phase.public_part}
+        yield _("Scores are of a public part, %(share)s %% of the split.") % share
+        if phase.has_end:
+            yield _("When the phase has ended, runs are ranked by the rest.")
+        else:
+            yield _("The rest ranks, and its ranks are drawn up on the first of each month.")
+    if phase.ladder and now() < phase.takes_runs_until:
+        yield _(
+            "While runs are taken a team is told a new score only where its run is better than its best one "
+            "by more than a standard error, rounded to that."
+        )
+    if phase.min_answered_share:
+        share = {"share": phase.min_answered_share}
+        yield _("A run that answers less than %(share)s %% of the instances is told no score.") % share
+    if phase.min_answered:
+        few = {"instances": counted(phase.min_answered, "instance")}
+        yield _("Of classes in which a run answers fewer than %(instances)s nothing is told.") % few
+    if phase.shares_tries:
+        yield _("Runs to other phases on the same gold use up tries of this one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """``bits`` is an upper bound of what one team is told of the ``instances`` that are secret while runs are
+    taken; None where tries have no limit. ``public`` are those of a public part, which count as lost.
+    """
+
+    tries: int | None
+    numbers: int
+    has_classes: bool
+    instances: int
+    public: int
+    bits: float | None
+
+    @property
+    def needed(self) -> float:
+        return BITS_NEEDED * self.instances
+
+    @property
+    def is_too_much(self) -> bool:
+        return self.bits is None or self.bits > self.needed
+
+    @property
+    def sentences(self) -> list[str]:
+        words = {
+            "tries": _("any number of tries") if self.tries is None else counted(self.tries, "try", "tries"),
+            "numbers": counted(self.numbers, "number"),
+            "instances": thousands(self.instances),
+            "needed": thousands(round(self.needed)),
+            "public": thousands(self.public),
+            "bits": "" if self.bits is None else thousands(math.ceil(self.bits)),
+        }
+        lines = [_("A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run.")]
+        if not self.has_classes:
+            lines.append(_("How many there are by class is known once a run has been scored."))
+        if self.bits is None:
+            lines.append(_("That can tell all of the %(instances)s secret instances."))
+        else:
+            lines.append(_("That tells at most %(bits)s bits of the %(instances)s secret instances."))
+        if self.public:
+            lines.append(_("The %(public)s instances of the public part count as known."))
+        if self.is_too_much:
+            lines.append(
+                _(
+                    "From about %(needed)s bits on made-up answers can find out 5 %% of them. A public part "
+                    "or the Ladder makes it less, as fewer tries do."
+                )
+            )
+        return [line % words for line in lines]
+
+
+def budget_of(phase: Phase) -> Budget | None:
+    """None where nothing is secret: without gold, where instances are shown, where teams see no scores."""
+    gold = Gold.objects.current(phase)
+    if gold is None or phase.shows_instances or not phase.shows_scores:
+        return None
+    tries, sizes = _tries(phase), _sizes(phase, gold)
+    public = gold.instances * (phase.public_part or 0) // 100
+    bits: float | None = None
+    if public:
+        # Of the private part nothing but ranks is told until the end.
+        months = 0 if phase.has_end else A_YEAR / 30
+        bits = bits_by_ranks(months, phase.task.season.registrations.count() + 1)
+    elif tries is not None:
+        bits = bits_by_ladder(tries, gold.instances) if phase.ladder else bits_told(tries, sizes)
+    return Budget(
+        tries=tries,
+        numbers=1 if phase.ladder else len(sizes),
+        has_classes=phase.ladder or phase.evaluations.filter(gold=gold).exists(),
+        instances=gold.instances - public,
+        public=public,
+        bits=bits,
+    )
+
+
+def _tries(phase: Phase) -> int | None:
+    days = min(A_YEAR, max(1, (phase.takes_runs_until - phase.opens) / dt.timedelta(days=1)))
+    limits = [phase.runs_in_total, phase.runs_per_day and int(phase.runs_per_day * days)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _sizes(phase: Phase, gold: Gold) -> list[int]:
+    """Over how many instances each number is that a team sees of a run, by the newest one that was scored."""
+    kind = phase.task.task_type
+    options = kind.checked_options(phase.task.options)
+    sizes = [gold.instances for rules in phase.task.rules for _metric in kind.metrics_of(rules, options)]
+    newest = phase.evaluations.filter(gold=gold, withheld="").order_by("-pk").first()
+    if newest is not None:
+        hidden = hidden_classes([newest.pk], phase, Audience.TEAM)
+        for row in newest.breakdowns.select_related("classes"):
+            for label, numbers in row.by_class().items():
+                if label not in hidden.get(row.classes.dimension, ()):
+                    sizes += [number.n for number in numbers.values()] * len(phase.task.rules)
+    return sizes
+
+
+def probe_in_words(probe: str) -> str:
+    way, *numbers = probe.split()
+    if way == "few":
+        return _("It answers %(count)s of %(total)s instances.") % dict(
+            zip(("count", "total"), numbers, strict=True)
+        )
+    if way == "copy":
+        names = ("run", "count", "total")
+        words = _("Its scores differ from those of run %(run)s in %(count)s of %(total)s rows.")
+        return words % dict(zip(names, numbers, strict=True))
+    words = _("What it has right is unrelated to what %(runs)s earlier runs have, as with random answers.")
+    return words % {"runs": numbers[0]}

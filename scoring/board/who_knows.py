@@ -1,0 +1,170 @@
+"""Who can know what of a season's gold, and from when on."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from scoring.models import Sheet
+from tasks.gold.early import WORDS
+from tasks.gold.secrecy import NEVER, Kind, looked_up, secrecy_of
+from tasks.models import Gold, GoldOverlap, Phase, Season, Task
+
+GROUPS = {
+    "visitors": gettext_lazy("visitors"),
+    "participants": gettext_lazy("participants"),
+    "team": gettext_lazy("the team itself"),
+    "annotators": gettext_lazy("annotators"),
+    "helpers": gettext_lazy("helpers"),
+    "organisers": gettext_lazy("organisers"),
+}
+#: An instant, `NEVER`, or None of what is known now.
+When = dt.datetime | None
+
+
+@dataclass(frozen=True)
+class Known:
+    kind: Kind
+    #: By group.
+    times: dict[str, When]
+
+    @property
+    def words(self) -> str:
+        return str(WORDS[self.kind])
+
+    @property
+    def cells(self) -> list[dict[str, object]]:
+        return [{"at": at, "is_never": at == NEVER} for at in self.times.values()]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A split with its gold; ``shared`` are the other splits that hold some of it, in words."""
+
+    task: Task
+    split: str
+    phases: list[Phase]
+    versions: list[Gold]
+    rows: list[Known]
+    shared: list[str]
+
+
+def who_knows(season: Season) -> list[Content]:
+    phases = looked_up(Phase.objects.filter(task__season=season).select_related("task__season"))
+    splits: dict[tuple[int, str], list[Phase]] = {}
+    for phase in sorted(phases, key=lambda phase: (phase.task.position, phase.task_id, phase.opens)):
+        splits.setdefault((phase.task_id, phase.split), []).append(phase)
+    golds: dict[tuple[int, str], list[Gold]] = {}
+    for gold in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
+        golds.setdefault((gold.task_id, gold.split), []).append(gold)
+    shared = _shared(season)
+    return [
+        Content(
+            group[0].task,
+            group[0].split,
+            group,
+            golds.get(key, []),
+            [Known(kind, _times(group, kind)) for kind in Kind],
+            shared.get(key, []),
+        )
+        for key, group in splits.items()
+    ]
+
+
+def _times(phases: list[Phase], kind: Kind) -> dict[str, When]:
+    at = timezone.now()
+    free = secrecy_of(phases[0]).free_from(kind)
+    inputs = secrecy_of(phases[0]).free_from(Kind.INPUTS)
+    everybody = _latest(min(_shown_from(phase, kind) for phase in phases), free, at)
+    own = everybody
+    if kind in (Kind.OWN, Kind.CLASSES):
+        own = _latest(min(_shown_from(phase, Kind.OWN) for phase in phases), free, at)
+    helpers = everybody if kind in (Kind.INPUTS, Kind.INSTANCES, Kind.GOLD) else inputs
+    sheets = Sheet.objects.filter(phase__in=phases, annotators__user__isnull=False)
+    annotators = everybody
+    if kind is Kind.INPUTS:
+        annotators = None if sheets.exists() else everybody
+    elif kind is Kind.GOLD:
+        annotators = None if sheets.filter(has_references=True).exists() else everybody
+    others = NEVER if kind is Kind.OWN else everybody
+    if not phases[0].task.season.is_public:
+        others = own = annotators = NEVER
+    return {
+        "visitors": others,
+        "participants": others,
+        "team": own,
+        "annotators": NEVER if kind is Kind.OWN else annotators,
+        "helpers": helpers,
+        "organisers": None,
+    }
+
+
+def _latest(shown: dt.datetime, free: When, at: dt.datetime) -> When:
+    latest = max(shown, free or shown)
+    return latest if latest > at else None
+
+
+def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
+    """From when on the phase's own settings show it."""
+    if kind is Kind.INPUTS:
+        return phase.inputs_released_at
+    board = phase.Audience.EVERYONE
+    if (kind is Kind.OWN and phase.shows_scores) or phase.board_now == board:
+        shown = phase.opens
+    elif phase.board_then == board and phase.board_from is not None and not phase.has_changed_board():
+        shown = max(phase.board_from, phase.opens)
+    else:
+        return NEVER
+    is_on = {Kind.INSTANCES: phase.shows_instances, Kind.GOLD: phase.gold_is_public}.get(kind, True)
+    return shown if is_on else NEVER
+
+
+def _shared(season: Season) -> dict[tuple[int, str], list[str]]:
+    """Of versions of the season, with those of any; what another season has is not named."""
+    overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related("gold", "other__task")
+    told: dict[tuple[int, str], dict[str, None]] = {}
+    for overlap in overlaps.filter(Q(held__gt=0) | Q(alike__gt=0)).order_by("gold__number", "other__number"):
+        own, other = overlap.gold, overlap.other
+        if (own.task_id, own.split) == (other.task_id, other.split):
+            continue
+        near = other.task.season_id == season.pk
+        facts = {
+            "version": own.number,
+            "same": overlap.same,
+            "held": overlap.held,
+            "alike": overlap.alike,
+            "where": f"{other.task}, {other.split}, v{other.number}" if near else _("gold of another season"),
+        }
+        words = _(
+            "v%(version)s has %(same)s scored instances in common with %(where)s, its files hold %(held)s of "
+            "the same, and %(alike)s show the same and have another answer"
+        )
+        told.setdefault((own.task_id, own.split), {})[words % facts] = None
+    return {key: list(words) for key, words in told.items()}
+
+
+def as_json(contents: Iterable[Content]) -> list[dict[str, object]]:
+    return [
+        {
+            "task": content.task.slug,
+            "split": content.split,
+            "phases": [phase.slug for phase in content.phases],
+            "gold": [
+                {"version": gold.number, "instances": gold.instances, "sealed": gold.sealed_at is not None}
+                for gold in content.versions
+            ],
+            "shared": content.shared,
+            "known": {
+                row.kind.value: {
+                    group: "never" if at == NEVER else "now" if at is None else at.isoformat()
+                    for group, at in row.times.items()
+                }
+                for row in content.rows
+            },
+        }
+        for content in contents
+    ]

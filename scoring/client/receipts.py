@@ -1,0 +1,121 @@
+"""`citeboard receipt verify`: whether the receipts in a file hold, by a key or by what the site says now."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.client.refusals import Refused
+from scoring.client.site import Site
+from scoring.offline.receipts import (
+    CheckedReceipt,
+    check_receipt,
+    continues,
+    head_faults,
+    is_in_log,
+    keys_in,
+    trusted,
+)
+from scoring.offline.scoring import as_json
+from scoring.offline.terminal import GREEN, RED, painted, printable
+
+DOES_NOT_HOLD = 1
+
+
+def verify(args: argparse.Namespace) -> int:
+    if not (args.site or args.key):
+        raise Refused("by what? Name the site with --site URL, or a file with its public key with --key FILE")
+    receipts = _receipts(args.file)
+    site = Site(args.site) if args.site else None
+    log: dict[str, Any] = site.get("log/") if site else {}
+    try:
+        listed = log.get("keys", [])
+        keys = trusted(_pinned(args.key), listed) if args.key else {key["public"] for key in listed}
+        now = _head(log, keys) if site else None
+        checked = [check_receipt(receipt, keys) for receipt in receipts]
+        for receipt in checked:
+            if site and now and not receipt.faults:
+                receipt.faults += _faults_in_site(site, now, receipt)
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise Refused(f"{args.site or args.key} does not say what a site says of its log: {fault}") from fault
+    if args.json:
+        print(as_json([_described(receipt) for receipt in checked]))
+    else:
+        for number, receipt in enumerate(checked, 1):
+            for line in _lines(f"receipt {number}", receipt, now):
+                print(printable(line))
+        holding = sum(not receipt.faults for receipt in checked)
+        colour = GREEN if holding == len(checked) else RED
+        print(painted(f"{holding} of {len(checked)} receipts hold", colour, sys.stdout))
+    return DOES_NOT_HOLD if any(receipt.faults for receipt in checked) else 0
+
+
+def _receipts(path: Path) -> list[Mapping[str, Any]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as fault:
+        raise Refused(f"{path} cannot be read as JSON: {fault}") from fault
+    receipts = content if isinstance(content, list) else [content]
+    if not receipts or not all(isinstance(receipt, dict) for receipt in receipts):
+        raise Refused(f"{path} holds no receipt; expected one, or a list of them, as the site gives them")
+    return receipts
+
+
+def _pinned(path: Path) -> set[str]:
+    try:
+        return keys_in(path.read_text(encoding="utf-8"))
+    except ValueError as fault:
+        raise Refused(f"{path} holds no public key; expected 64 hexadecimal digits on a line") from fault
+
+
+def _head(log: Mapping[str, Any], keys: set[str]) -> Mapping[str, Any] | None:
+    head: Mapping[str, Any] | None = log["head"]
+    if head is not None and (faults := head_faults(head, keys)):
+        raise Refused(f"the site's log cannot be trusted: {faults[0]}")
+    return head
+
+
+def _faults_in_site(site: Site, now: Mapping[str, Any], receipt: CheckedReceipt) -> Iterator[str]:
+    if receipt.head is None or receipt.index is None:
+        return
+    before = receipt.head
+    if before["size"] > now["size"]:
+        yield f"the log had {before['size']} entries and has {now['size']} now: entries were taken out"
+        return
+    proof = site.get("log/inclusion/", {"index": receipt.index, "size": now["size"]})
+    if not is_in_log(receipt.entry_hash, receipt.index, now, list(map(bytes.fromhex, proof["path"]))):
+        yield f"it does not stand at place {receipt.index} of the log as it is now"
+    proof = site.get("log/consistency/", {"first": before["size"], "second": now["size"]})
+    if not continues(before, now, proof["path"]):
+        yield f"the log is not the one any more that had {before['size']} entries"
+
+
+def _described(receipt: CheckedReceipt) -> dict[str, Any]:
+    return {
+        "holds": not receipt.faults,
+        "faults": receipt.faults,
+        "key": receipt.key,
+        "index": receipt.index,
+        "opened": receipt.opened,
+        "sealed": receipt.sealed,
+    }
+
+
+def _lines(name: str, receipt: CheckedReceipt, now: Mapping[str, Any] | None) -> Iterator[str]:
+    if receipt.faults:
+        yield from (f"{name}: {fault}" for fault in receipt.faults)
+        return
+    task, run = receipt.opened.get("task", {}), receipt.opened.get("run", {})
+    place = [str(task[part]) for part in ("season", "task", "phase", "rules") if part in task]
+    about = ", ".join(filter(None, ["/".join(place), f"run {run['number']}" if "number" in run else ""]))
+    yield f"{name}: {about or 'of a run that it does not open'}; signed by {receipt.key}"
+    if receipt.opened:
+        yield f"  opens {', '.join(receipt.opened)}"
+    if receipt.sealed:
+        yield f"  does not open {', '.join(receipt.sealed)}"
+    if now is None:
+        yield f"  entry {receipt.index} of the log of {(receipt.head or {}).get('size')} that it names"
+    else:
+        yield f"  entry {receipt.index} of the site's log, which has {now['size']} and begins as it did then"

@@ -1,0 +1,32 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.refusals import Refused
+from scoring.receipts import log
+from scoring.receipts.keys import current_key, why_lost
+
+
+class Command(BaseCommand):
+    help = "Print the public key that signs receipts; or put another one in its place, as when it was lost."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--replace", action="store_true", help="with a new key, which the old one signs")
+
+    def handle(self, *args: Any, replace: bool, **options: Any) -> None:
+        if replace:
+            try:
+                key = log.replace()
+            except Refused as reason:
+                raise CommandError(str(reason)) from reason
+            if not key.endorsement and log.keys()[1:]:
+                self.stderr.write(
+                    "The key before it was lost and could not sign it: whoever trusts that one has to be "
+                    "told of the new one in another way."
+                )
+            self.stdout.write(f"{log.give_places()} receipts that waited are in the log.")
+        if lost := why_lost():
+            raise CommandError(f"Receipts wait: {lost}. --replace makes another key.")
+        log.keep_up()
+        self.stdout.write(str(current_key()))

@@ -1,0 +1,230 @@
+"""Measures of a text against several references, of which the one that it fits best counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from scoring.metrics.answers import normalised
+from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement, TextMean, harmonic_mean
+from scoring.metrics.bertscore import BertScore
+from scoring.metrics.meteor import NltkMeteor
+from scoring.metrics.rouge import Rouge
+from scoring.metrics.sacrebleu import Bleu, Chrf
+from tasks.types.columns import present
+
+SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP"
+
+
+class OfReferences(MeanMetric):
+    """The mean over instances of a measure of two texts, taken with each reference: of the columns of the
+    pair whose ``decisive`` column is the largest. A missing answer is an empty text.
+    """
+
+    decisive: str
+
+    @property
+    def measure(self) -> TextMean:
+        """What measures two texts."""
+        raise NotImplementedError
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        places = [row for row, references in enumerate(gold) for _ in references or ()]
+        texts = [reference for references in gold for reference in references or ()]
+        stats = np.zeros((len(gold), len(self.columns) + 1))
+        if not places:
+            return stats
+        pairs = self.measure.measured(texts, [answers[row] or "" for row in places])
+        decisive = self.columns.index(self.decisive)
+        # The first of those that are equally good.
+        rows = np.array(places)
+        order = np.lexsort((-np.arange(len(rows), dtype=np.float64), pairs[:, decisive], rows))
+        chosen = order[np.append(np.diff(rows[order]) > 0, [True])]
+        stats[rows[chosen], :-1] = pairs[chosen]
+        stats[rows[chosen], -1] = 1
+        return stats
+
+
+class BestRouge(OfReferences):
+    """ROUGE as rouge-score has it, of several references the one with the largest F1."""
+
+    scale = 100
+    citation = Rouge.citation
+    packages = Rouge.packages
+
+    def __init__(self, name: str, rules: str, *, kind: str, part: str = "f1", stemmed: bool = False) -> None:
+        self._rouge = Rouge(name, rules, kind=kind, part=part, is_stemmed=stemmed)
+        self.columns, self.decisive = self._rouge.columns, f"{kind}_f1"
+        super().__init__(name, rules, column=f"{kind}_{part}")
+        self.statistic = f"references:{self._rouge.statistic}:{kind}"
+
+    @property
+    def measure(self) -> TextMean:
+        return self._rouge
+
+    @property
+    def parameters(self) -> Parameters:
+        return {**self._rouge.parameters, "references": "best"}
+
+
+class BestMeteor(OfReferences):
+    """METEOR as NLTK has it, of several references the best; undefined without the database of WordNet."""
+
+    scale = 100
+    columns = NltkMeteor.columns
+    decisive = "meteor"
+    citation = NltkMeteor.citation
+    packages = NltkMeteor.packages
+    statistic = "references:meteor"
+
+    def __init__(self, name: str, rules: str, *, wordnet: str = "/usr/share/wordnet") -> None:
+        super().__init__(name, rules, column="meteor")
+        self._meteor = NltkMeteor(name, rules, options={"wordnet": wordnet})
+
+    @property
+    def measure(self) -> TextMean:
+        return self._meteor
+
+    @property
+    def parameters(self) -> Parameters:
+        return {**self._meteor.parameters, "references": "best"}
+
+    def requirements(self) -> Sequence[Requirement]:
+        return self._meteor.requirements()
+
+
+class BestBertScore(OfReferences):
+    """BERTScore, of several references the one with the largest F1."""
+
+    scale = 100
+    columns = BertScore.columns
+    decisive = "f1"
+    citation = BertScore.citation
+    packages = ("torch", "transformers")
+    statistic = "references:bertscore"
+
+    def __init__(
+        self, name: str, rules: str, *, part: str = "f1", model: str = "", layer: int | None = None
+    ) -> None:
+        super().__init__(name, rules, column=part)
+        options = {"bertscore": "yes", "bertscore_model": model, "bertscore_layer": str(layer or "")}
+        self._bertscore = BertScore(name, rules, part=part, options=options)
+
+    @property
+    def measure(self) -> TextMean:
+        return self._bertscore
+
+    @property
+    def parameters(self) -> Parameters:
+        return {**self._bertscore.parameters, "references": "best"}
+
+    @property
+    def needs_model(self) -> bool:
+        return True
+
+    def requirements(self) -> Sequence[Requirement]:
+        return self._bertscore.requirements()
+
+
+def counts_of_references(counter: Any, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+    """sacreBLEU's counts of each instance against all of its references, and a 1; zeros without gold."""
+    rows = np.flatnonzero(present(gold)).tolist()
+    if not rows:
+        return np.zeros((len(gold), 1))
+    streams = list(zip_longest(*(gold[row] for row in rows)))
+    # sacreBLEU has its counts by this method alone; its version is pinned.
+    counts = counter._extract_corpus_statistics([answers[row] or "" for row in rows], streams)  # noqa: SLF001
+    stats = np.zeros((len(gold), len(counts[0]) + 1))
+    stats[rows] = np.column_stack([np.array(counts, dtype=np.float64), np.ones(len(rows))])
+    return stats
+
+
+class ReferencesBleu(Bleu):
+    """BLEU of the whole corpus, by sacreBLEU: an n-gram counts as often as the reference that has it most
+    often, and the length held against is that of the reference nearest to the answer.
+    """
+
+    statistic = "references:bleu"
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        from sacrebleu.metrics.bleu import BLEU
+
+        return counts_of_references(BLEU(), gold, answers)
+
+    @property
+    def parameters(self) -> Parameters:
+        return {**super().parameters, "references": "all"}
+
+
+class ReferencesChrf(Chrf):
+    """chrF2 of the whole corpus, by sacreBLEU: of several references the one with the largest value."""
+
+    def __init__(self, name: str, rules: str, *, words: int = 0) -> None:
+        super().__init__(name, rules, words=words)
+        self.statistic = f"references:{self.statistic}"
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        from sacrebleu.metrics.chrf import CHRF
+
+        return counts_of_references(CHRF(word_order=self.words), gold, answers)
+
+    @property
+    def parameters(self) -> Parameters:
+        return {**super().parameters, "references": "best"}
+
+
+class _Short(TextMean):
+    columns = ("exact", "f1")
+
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+        rows = []
+        for reference, answer in zip(gold, answers, strict=True):
+            wanted, given = normalised(reference), normalised(answer)
+            both = (Counter(wanted.split()) & Counter(given.split())).total()
+            sizes = len(given.split()), len(wanted.split())
+            # Where either has no words, both must be alike.
+            f1 = (
+                float(harmonic_mean(both / sizes[0], both / sizes[1]))
+                if all(sizes)
+                else float(sizes[0] == sizes[1])
+            )
+            rows.append((wanted == given, f1))
+        return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+class ShortAnswer(OfReferences):
+    """Exact match or F1 of tokens as SQuAD has them, of several references the best.
+
+    Both sides without case, punctuation and articles.
+    """
+
+    scale = 100
+    columns = _Short.columns
+    citation = SQUAD
+    fixed = {"normalised": "squad", "references": "best"}
+
+    def __init__(self, name: str, rules: str, *, column: str) -> None:
+        super().__init__(name, rules, column=column)
+        self.statistic, self.decisive = f"short-answer:{column}", column
+
+    @property
+    def measure(self) -> TextMean:
+        return _Short("short", self.rules, column=self.column)
+
+
+class Length(MeanMetric):
+    """The mean number of words between white space; a missing answer is an empty text."""
+
+    statistic = "words"
+    columns = ("words",)
+    higher_is_better = None
+    scale = 0
+    citation = SQUAD
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        counts = present(gold).astype(np.float64)
+        return np.column_stack([[len((answer or "").split()) for answer in answers] * counts, counts])

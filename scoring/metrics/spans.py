@@ -1,0 +1,148 @@
+"""Measures of spans: the four schemes of SemEval-2013 task 9, characters, tokens, and overlap at a threshold.
+
+Counts are pooled over all instances; 0/0 is 0. An instance without an answer has no spans.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from scoring.metrics.base import Floats, Metric, ratio
+
+SEMEVAL = (
+    "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"
+)
+SCHEMES = ("strict", "exact", "partial", "type")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+Span = tuple[int, int, str]
+
+
+class PooledSpans(Metric):
+    """Precision, recall or F1 from (…, 3) sums: what is right, what was given, what is wanted."""
+
+    def __init__(self, name: str, rules: str, *, part: str) -> None:
+        super().__init__(name, rules)
+        self.part = part
+
+    def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
+        """Of one instance."""
+        raise NotImplementedError
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        rows = [
+            (0.0, 0.0, 0.0) if own is None else self.counted(own, answer or ())
+            for own, answer in zip(gold, answers, strict=True)
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        right, given, wanted = (sums[..., place] for place in range(3))
+        if self.part == "f1":
+            return ratio(2 * right, given + wanted)
+        return ratio(right, given if self.part == "precision" else wanted)
+
+
+class SemEval(PooledSpans):
+    """Spans matched as SemEval-2013 task 9 does, under one of four schemes.
+
+    A given span with the bounds and the label of one that is wanted is right under every scheme. Another is
+    held against the first wanted span that it overlaps: with the same bounds it is right as `exact` and
+    `partial`; with the same label it is right as `type`; where bounds differ it is half right as `partial`.
+    Otherwise it is wrong. Given are right, wrong, half right and spurious ones, wanted are right, wrong, half
+    right and missed ones.
+    """
+
+    citation = SEMEVAL
+
+    def __init__(self, name: str, rules: str, *, part: str, scheme: str) -> None:
+        super().__init__(name, rules, part=part)
+        self.statistic, self.fixed = f"spans:{scheme}", {"scheme": scheme}
+        self.scheme = scheme
+
+    def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
+        credit, matched, met = 0.0, 0, set[Span]()
+        for span in answer:
+            other = span if span in gold else next((own for own in gold if _overlap(own, span)), None)
+            if other is None:
+                continue
+            met.add(other)
+            matched += 1
+            has_bounds, has_label = span[:2] == other[:2], span[2] == other[2]
+            credit += {
+                "strict": has_bounds and has_label,
+                "exact": has_bounds,
+                "partial": 1.0 if has_bounds else 0.5,
+                "type": has_label,
+            }[self.scheme]
+        missed = sum(own not in met for own in gold)
+        return credit, float(len(answer)), float(matched + missed)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+class Units(PooledSpans):
+    """Over the characters that spans cover, or the tokens that they touch, each once for each label.
+
+    Tokens are runs of letters, digits and underscores, or single other marks.
+    """
+
+    citation = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
+
+    def __init__(self, name: str, rules: str, *, part: str, unit: str) -> None:
+        super().__init__(name, rules, part=part)
+        self.statistic, self.fixed = f"spans:{unit}s", {"unit": unit}
+        self._units: Callable[[str, Sequence[Span]], Iterator[tuple[int, str]]] = (
+            _characters if unit == "character" else _tokens
+        )
+
+    def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
+        wanted, given = (set(self._units(gold.text, side)) for side in (gold, answer))
+        return float(len(wanted & given)), float(len(given)), float(len(wanted))
+
+
+def _characters(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
+    return ((place, label) for start, end, label in spans for place in range(start, end))
+
+
+def _tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
+    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    return (
+        (begin, label) for start, end, label in spans for begin, to in tokens if begin < end and start < to
+    )
+
+
+class OverlapAt(PooledSpans):
+    """Given spans that share so much of their union with a wanted one of the same label, each matched once,
+    the largest shares first.
+    """
+
+    citation = "Everingham et al. 2010, The PASCAL Visual Object Classes Challenge, IJCV 88"
+
+    def __init__(self, name: str, rules: str, *, part: str, threshold: float = 0.5) -> None:
+        super().__init__(name, rules, part=part)
+        self.threshold = threshold
+        self.statistic, self.fixed = f"spans:iou:{threshold:g}", {"threshold": threshold}
+
+    def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
+        shares = sorted(
+            (-_share(own, span), at, place)
+            for at, own in enumerate(gold)
+            for place, span in enumerate(answer)
+            if own[2] == span[2] and _share(own, span) >= self.threshold
+        )
+        golds, answers = set[int](), set[int]()
+        for _, at, place in shares:
+            if at not in golds and place not in answers:
+                golds.add(at)
+                answers.add(place)
+        return float(len(golds)), float(len(answer)), float(len(gold))
+
+
+def _share(one: Span, other: Span) -> float:
+    both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
+    return both / (max(one[1], other[1]) - min(one[0], other[0])) if both else 0.0

@@ -1,0 +1,81 @@
+"""Checking Ed25519 signatures (RFC 8032, section 5.1), for machines that have nothing but Python.
+
+It checks and never signs, so that nothing here is secret and time tells nothing. A point is (X, Y, Z, T) in
+extended coordinates, with x = X / Z, y = Y / Z and x · y = T / Z; numbers are integers modulo ``P``.
+"""
+
+import hashlib
+
+P = 2**255 - 19
+#: The order of the base point.
+ORDER = 2**252 + 27742317777372353535851937790883648493
+_D = -121665 * pow(121666, -1, P) % P
+_ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
+KEY_BYTES, SIGNATURE_BYTES = 32, 64
+
+Point = tuple[int, int, int, int]
+_NEUTRAL: Point = (0, 1, 1, 0)
+
+
+def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether the signature is this key's of this message; bytes that are no key or no signature are not.
+
+    A key of small order is refused: what it signs, it signs for every message.
+    """
+    if len(public_key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
+        return False
+    key, begin = _decoded(public_key), _decoded(signature[:32])
+    scalar = int.from_bytes(signature[32:], "little")
+    if key is None or begin is None or scalar >= ORDER or _is_same(_times(8, key), _NEUTRAL):
+        return False
+    digest = hashlib.sha512(signature[:32] + public_key + message).digest()
+    challenge = int.from_bytes(digest, "little") % ORDER
+    minus_key = (P - key[0], key[1], 1, P - key[3])
+    return _is_same(_times(scalar, _BASE, challenge, minus_key), begin)
+
+
+def _decoded(text: bytes) -> Point | None:
+    """None where the bytes are the encoding of no point, as section 5.1.3 has it."""
+    y = int.from_bytes(text, "little")
+    is_odd, y = y >> 255, y & (1 << 255) - 1
+    if y >= P:
+        return None
+    # x² = (y² - 1) / (d · y² + 1); of the two roots the one whose lowest bit is asked for.
+    square = (y * y - 1) * pow(_D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if x * x % P != square:
+        x = x * _ROOT_OF_MINUS_ONE % P
+    if x * x % P != square or (x == 0 and is_odd):
+        return None
+    if x & 1 != is_odd:
+        x = P - x
+    return x, y, 1, x * y % P
+
+
+def _sum(one: Point, other: Point) -> Point:
+    a = (one[1] - one[0]) * (other[1] - other[0]) % P
+    b = (one[1] + one[0]) * (other[1] + other[0]) % P
+    c = 2 * _D * one[3] * other[3] % P
+    d = 2 * one[2] * other[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def _times(scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL) -> Point:
+    """The sum of both points, each so many times."""
+    summands = (_NEUTRAL, point, other, _sum(point, other))
+    total = _NEUTRAL
+    for bit in reversed(range(max(scalar, other_scalar).bit_length())):
+        total = _sum(total, total)
+        if chosen := scalar >> bit & 1 | (other_scalar >> bit & 1) << 1:
+            total = _sum(total, summands[chosen])
+    return total
+
+
+def _is_same(one: Point, other: Point) -> bool:
+    return (one[0] * other[2] - other[0] * one[2]) % P == 0 == (one[1] * other[2] - other[1] * one[2]) % P
+
+
+_base = _decoded((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+assert _base is not None
+_BASE: Point = _base

@@ -1,0 +1,136 @@
+"""The Merkle tree of an append-only log, with the hashes and proofs of RFC 9162 (sections 2.1.1 to 2.1.4).
+
+A log keeps the hashes of its complete subtrees: node (level, index) is that of the 2**level leaves from
+``index << level`` on. They never change, and every root and proof follows from them.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+
+Node = tuple[int, int]
+#: Gives the hashes of complete subtrees.
+Nodes = Callable[[Sequence[Node]], Mapping[Node, bytes]]
+EMPTY = hashlib.sha256(b"").digest()
+
+
+def leaf_hash(leaf: bytes) -> bytes:
+    return hashlib.sha256(b"\0" + leaf).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(b"\1" + left + right).digest()
+
+
+def completed(index: int, leaf: bytes, nodes: Nodes) -> dict[Node, bytes]:
+    """The nodes that a leaf hash at this index completes, its own among them."""
+    levels = (~index & -~index).bit_length() - 1  # how many ones the index ends with
+    known = nodes([(level, (index >> level) - 1) for level in range(levels)])
+    made = {(0, index): leaf}
+    for level in range(levels):
+        left, own = known[level, (index >> level) - 1], made[level, index >> level]
+        made[level + 1, index >> level + 1] = node_hash(left, own)
+    return made
+
+
+def root(size: int, nodes: Nodes) -> bytes:
+    return _hashes([(0, size)], nodes)[0] if size else EMPTY
+
+
+def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
+    """The hashes beside the way from a leaf to the root of the first ``size`` leaves, lowest first."""
+    assert 0 <= index < size
+    parts: list[tuple[int, int]] = []
+    begin, end = 0, size
+    while end - begin > 1:
+        middle = begin + _largest_power_below(end - begin)
+        if index < middle:
+            parts, end = [(middle, end), *parts], middle
+        else:
+            parts, begin = [(begin, middle), *parts], middle
+    return _hashes(parts, nodes)
+
+
+def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
+    """What shows that the first ``first`` of ``second`` leaves are the tree that they were."""
+    assert 0 < first <= second
+    parts: list[tuple[int, int]] = []
+    begin, end, is_whole = 0, second, True
+    while first != end:
+        middle = begin + _largest_power_below(end - begin)
+        if first <= middle:
+            parts, end = [(middle, end), *parts], middle
+        else:
+            parts, begin, is_whole = [(begin, middle), *parts], middle, False
+    return _hashes(parts if is_whole else [(begin, end), *parts], nodes)
+
+
+def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
+    """Whether the path leads from a leaf hash at this index to the root (section 2.1.3.2)."""
+    if not 0 <= index < size:
+        return False
+    place, last, value = index, size - 1, leaf
+    for beside in path:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            value = node_hash(beside, value)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            value = node_hash(value, beside)
+        place, last = place >> 1, last >> 1
+    return last == 0 and value == root
+
+
+def is_consistent(first: int, second: int, path: Sequence[bytes], before: bytes, after: bytes) -> bool:
+    """Whether the tree of ``second`` leaves begins with that of ``first`` (section 2.1.4.2).
+
+    Of a tree without leaves nothing has to be shown.
+    """
+    if first in (0, second):
+        return not path and before == (after if first else EMPTY)
+    if not 0 < first < second or not path:
+        return False
+    steps = [before, *path] if first & first - 1 == 0 else list(path)
+    place, last = first - 1, second - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    old = new = steps[0]
+    for beside in steps[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            old, new = node_hash(beside, old), node_hash(beside, new)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            new = node_hash(new, beside)
+        place, last = place >> 1, last >> 1
+    return last == 0 and old == before and new == after
+
+
+def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
+    """The hash over the leaves of each part, from begin to end, with all its subtrees asked for at once."""
+    whole = [list(subtrees(begin, end)) for begin, end in parts]
+    known = nodes([node for part in whole for node in part])
+    hashes = []
+    for part in whole:
+        value = known[part[-1]]
+        for node in part[-2::-1]:
+            value = node_hash(known[node], value)
+        hashes.append(value)
+    return hashes
+
+
+def subtrees(begin: int, end: int) -> list[Node]:
+    """The complete ones that leaves from begin to end consist of, where a tree of them begins."""
+    found = []
+    while begin < end:
+        level = (end - begin).bit_length() - 1
+        found.append((level, begin >> level))
+        begin += 1 << level
+    return found
+
+
+def _largest_power_below(count: int) -> int:
+    return 1 << (count - 1).bit_length() - 1

@@ -1,0 +1,160 @@
+"""Receipts: what a site has signed of an evaluation when it was published, and whether that holds.
+
+A receipt is an entry of the site's log. The entry holds commitments: of the task, the run, the gold, the
+scorer, the scores and the time it has the SHA-256 of 32 random bytes, the nonce, followed by a text. So the
+log tells nothing. Whoever has nonce and text of a field can show that this and nothing else was signed; a
+field without them is sealed. Texts are JSON and are kept as they were committed to, byte by byte.
+
+The log is a Merkle tree. Its head, the root over so many entries, is signed too: entries cannot be changed,
+taken out or put between others without another root.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scoring.offline.ed25519 import KEY_BYTES, is_signed
+from scoring.offline.merkle import is_consistent, is_included, leaf_hash
+
+FORMAT, VERSION = "citeboard-receipt", 1
+FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
+NONCE_BYTES = 32
+#: What stands before a text that is signed, so that no signature serves for anything else.
+ENTRY, HEAD, KEY = b"citeboard receipt 1\n", b"citeboard log head 1\n", b"citeboard key 1\n"
+#: Parts of a head that its signature is of.
+HEAD_PARTS = ("at", "root", "size")
+#: A metric's numbers and what they are numbers of.
+NUMBERS = ("value", "infinite", "low", "high", "n", "column", "signature")
+
+Json = Mapping[str, Any]
+
+
+def canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def commitment(nonce: bytes, text: str) -> str:
+    return hashlib.sha256(nonce + text.encode()).hexdigest()
+
+
+def entry_of(commitments: Mapping[str, str]) -> str:
+    return canonical({"receipt": VERSION, **{name: commitments[name] for name in FIELDS}})
+
+
+def signed_head(head: Json) -> bytes:
+    return HEAD + canonical({part: head[part] for part in HEAD_PARTS}).encode()
+
+
+def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
+    """Of what `score --json` prints by metric, what a receipt commits to."""
+    return {
+        name: {part: said[part] for part in NUMBERS if part in said and said[part] is not False}
+        for name, said in metrics.items()
+    }
+
+
+@dataclass
+class CheckedReceipt:
+    """``faults`` are sentences; ``opened`` has by field what was committed to."""
+
+    faults: list[str] = field(default_factory=list)
+    opened: dict[str, Any] = field(default_factory=dict)
+    sealed: list[str] = field(default_factory=list)
+    key: str = ""
+    index: int | None = None
+    entry_hash: bytes = b""
+    head: Json | None = None
+
+
+def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
+    """Signature, commitments and place in the log, by one of these keys."""
+    checked = CheckedReceipt()
+    try:
+        _check(receipt, keys, checked)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as fault:
+        checked.faults.append(f"it is not as receipts are written: {type(fault).__name__} {fault}")
+    return checked
+
+
+def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> None:
+    if (receipt["format"], receipt["version"]) != (FORMAT, VERSION):
+        checked.faults.append(f"it is no {FORMAT} of version {VERSION}")
+        return
+    if receipt["log"] is None:
+        checked.faults.append("it is not in the log yet: ask the site for it again in a minute")
+        return
+    checked.key, entry = receipt["key"], receipt["entry"].encode()
+    checked.entry_hash = leaf_hash(entry)
+    if checked.key not in keys:
+        checked.faults.append(f"the key {checked.key} is not one of the site's")
+    if not is_signed(bytes.fromhex(checked.key), ENTRY + entry, bytes.fromhex(receipt["signature"])):
+        checked.faults.append("the signature is not that of its key")
+    commitments = json.loads(receipt["entry"])
+    if receipt["entry"] != entry_of(commitments):
+        checked.faults.append("the entry is not written as entries are")
+    for name in FIELDS:
+        opening = receipt["openings"].get(name)
+        if opening is None:
+            checked.sealed.append(name)
+            continue
+        nonce = bytes.fromhex(opening["nonce"])
+        if len(nonce) == NONCE_BYTES and commitment(nonce, opening["text"]) == commitments[name]:
+            checked.opened[name] = json.loads(opening["text"])
+        else:
+            checked.faults.append(f"the {name} is not what was committed to")
+    checked.head, checked.index = receipt["log"]["head"], receipt["log"]["index"]
+    checked.faults += head_faults(checked.head, keys)
+    path = _hashes(receipt["log"]["path"])
+    if not is_in_log(checked.entry_hash, checked.index, checked.head, path):
+        checked.faults.append(f"it does not stand at place {checked.index} of the log whose head it names")
+
+
+def head_faults(head: Json, keys: Collection[str]) -> list[str]:
+    if head["key"] not in keys:
+        return [f"the log's head is signed by the key {head['key']}, which is not one of the site's"]
+    if not is_signed(bytes.fromhex(head["key"]), signed_head(head), bytes.fromhex(head["signature"])):
+        return ["the signature of the log's head is not that of its key"]
+    return []
+
+
+def is_in_log(entry_hash: bytes, index: int, head: Json, path: Sequence[bytes]) -> bool:
+    return is_included(entry_hash, index, head["size"], path, bytes.fromhex(head["root"]))
+
+
+def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
+    """Whether the log of ``after`` begins with all that stood in that of ``before``."""
+    roots = bytes.fromhex(before["root"]), bytes.fromhex(after["root"])
+    return is_consistent(before["size"], after["size"], _hashes(path), *roots)
+
+
+def keys_in(text: str) -> set[str]:
+    """Public keys, one a line as hexadecimal digits; or as a site lists them. Raises ValueError."""
+    try:
+        words = [key["public"] for key in json.loads(text)["keys"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        words = text.split()
+    keys = {word.lower() for word in words if isinstance(word, str)}
+    if not keys or any(len(key) != 2 * KEY_BYTES or len(bytes.fromhex(key)) != KEY_BYTES for key in keys):
+        raise ValueError
+    return keys
+
+
+def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
+    """The pinned keys, and those of the list that one of them has signed, or one that it has signed."""
+    found = set(pinned)
+    left = [key for key in listed if key["signed_by"]]
+    while signed := [key for key in left if key["signed_by"] in found]:
+        left = [key for key in left if key not in signed]
+        found |= {key["public"] for key in signed if _is_endorsed(key)}
+    return found
+
+
+def _is_endorsed(key: Json) -> bool:
+    message = KEY + bytes.fromhex(key["public"])
+    return is_signed(bytes.fromhex(key["signed_by"]), message, bytes.fromhex(key["endorsement"]))
+
+
+def _hashes(texts: Iterable[str]) -> list[bytes]:
+    return [bytes.fromhex(text) for text in texts]

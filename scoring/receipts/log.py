@@ -1,0 +1,186 @@
+"""The log of receipts: written with the scores that it is of, put in order soon after, and proved.
+
+A score is published with an entry that has no place yet. Giving places is a transaction of its own under a
+lock, so that publishing never waits for it; whoever is killed before leaves it to the next one or a sweep.
+"""
+
+import json
+import logging
+import secrets
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core.release import release
+from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
+from scoring.offline import merkle
+from scoring.offline.receipts import (
+    ENTRY,
+    NONCE_BYTES,
+    canonical,
+    commitment,
+    committed_scores,
+    entry_of,
+    signed_head,
+)
+from scoring.offline.terminal import installed_version
+from scoring.receipts.keys import KeyLost, Signer, replace_key, signer
+from tasks.types.base import printed_options
+
+#: Entries that get their places in one transaction.
+AT_A_TIME = 500
+log = logging.getLogger(__name__)
+
+
+def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
+    """Of what the scorer printed; called in the transaction that publishes it."""
+    run, gold = evaluation.submission, evaluation.gold
+    phase, now = run.phase, timezone.now()
+    options = phase.task.task_type.checked_options(evaluation.options)
+    fields: dict[str, Any] = {
+        "task": {
+            "site": settings.BASE_URL,
+            "season": phase.task.season.slug,
+            "task": phase.task.slug,
+            "phase": phase.slug,
+            "type": phase.task.type,
+            "rules": evaluation.rules,
+            "options": printed_options(options),
+        },
+        "run": {"number": run.pk, "sha256": result["run"]["sha256"], "file_sha256": run.sha256},
+        "gold": {"sha256": gold.digest, "split": gold.split, "version": gold.number},
+        "scorer": {"version": installed_version(), "sources": release()},
+        "scores": committed_scores(result["metrics"]),
+        "time": now.isoformat(timespec="seconds"),
+    }
+    openings = {
+        name: {"nonce": secrets.token_hex(NONCE_BYTES), "text": canonical(value)}
+        for name, value in fields.items()
+    }
+    commitments = {
+        name: commitment(bytes.fromhex(opening["nonce"]), opening["text"])
+        for name, opening in openings.items()
+    }
+    entry = LogEntry.objects.create(content=entry_of(commitments))
+    transaction.on_commit(give_places, robust=True)
+    return Receipt.objects.create(
+        entry=entry,
+        evaluation=evaluation,
+        openings=zlib.compress(json.dumps(openings).encode()),
+        created_at=now,
+    )
+
+
+def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:
+    openings: dict[str, dict[str, str]] = json.loads(zlib.decompress(receipt.openings))
+    return openings
+
+
+def give_places() -> int:
+    """Sign the entries that wait and put them at the end of the log; returns how many."""
+    total = 0
+    while LogEntry.objects.filter(index=None).exists():
+        try:
+            with transaction.atomic():
+                total += _append(_locked())
+        except KeyLost as reason:
+            log.warning("Receipts wait for their key: %s", reason)
+            break
+    return total
+
+
+def replace() -> SigningKey:
+    """The key by a new one, which signs the head as it stands. Raises Refused."""
+    with transaction.atomic():
+        head, by = _locked(), replace_key()
+        _sign(head, by)
+    return by.row
+
+
+def keep_up() -> int:
+    """At the first start the first key is made and signs that nothing is in the log."""
+    if head() is None:
+        with transaction.atomic():
+            _sign(_locked(), signer())
+    return give_places()
+
+
+def _locked() -> LogHead:
+    LogHead.objects.get_or_create(pk=1)
+    return LogHead.objects.select_for_update().get(pk=1)
+
+
+def _append(head: LogHead) -> int:
+    waiting = list(LogEntry.objects.filter(index=None).order_by("pk")[:AT_A_TIME])
+    if not waiting:
+        return 0
+    by = signer()
+    # The subtrees that the log consists of are all that new entries are added to.
+    known = dict(stored_nodes(list(merkle.subtrees(0, head.size))))
+    made: dict[merkle.Node, bytes] = {}
+
+    def nodes(wanted: Sequence[merkle.Node]) -> Mapping[merkle.Node, bytes]:
+        return {node: known.get(node) or made[node] for node in wanted}
+
+    for index, entry in enumerate(waiting, head.size):
+        content = entry.content.encode()
+        made |= merkle.completed(index, merkle.leaf_hash(content), nodes)
+        entry.index, entry.key, entry.signature = index, by.row, by.sign(ENTRY + content)
+    LogNode.objects.bulk_create(LogNode(place=_place(node), hash=value) for node, value in made.items())
+    LogEntry.objects.bulk_update(waiting, ["index", "key", "signature"])
+    head.size += len(waiting)
+    head.root = merkle.root(head.size, nodes).hex()
+    _sign(head, by)
+    return len(waiting)
+
+
+def _sign(head: LogHead, by: Signer) -> None:
+    head.root = head.root or merkle.EMPTY.hex()
+    head.at, head.key = timezone.now().isoformat(timespec="seconds"), by.row
+    head.signature = by.sign(signed_head({"at": head.at, "root": head.root, "size": head.size}))
+    head.save()
+
+
+def stored_nodes(nodes: Sequence[merkle.Node]) -> dict[merkle.Node, bytes]:
+    wanted = {_place(node): node for node in nodes}
+    rows = LogNode.objects.filter(pk__in=wanted).values_list("place", "hash")
+    return {wanted[place]: bytes(value) for place, value in rows}
+
+
+def _place(node: merkle.Node) -> int:
+    level, index = node
+    return level << 56 | index
+
+
+def head() -> dict[str, Any] | None:
+    """The newest signed head; None before there is a key."""
+    row = LogHead.objects.select_related("key").exclude(key=None).first()
+    if row is None or row.key is None:
+        return None
+    facts = {"size": row.size, "root": row.root, "at": row.at}
+    return {**facts, "key": row.key.public, "signature": row.signature}
+
+
+def keys() -> list[dict[str, Any]]:
+    return [
+        {
+            "public": key.public,
+            "since": key.since.isoformat(),
+            "retired_at": key.retired_at and key.retired_at.isoformat(),
+            "signed_by": key.signed_by.public if key.signed_by else "",
+            "endorsement": key.endorsement,
+        }
+        for key in SigningKey.objects.select_related("signed_by")
+    ]
+
+
+def inclusion(index: int, size: int) -> list[str]:
+    return [value.hex() for value in merkle.inclusion_path(index, size, stored_nodes)]
+
+
+def consistency(first: int, second: int) -> list[str]:
+    return [value.hex() for value in merkle.consistency_path(first, second, stored_nodes)]

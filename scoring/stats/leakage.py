@@ -1,0 +1,71 @@
+"""How much scores can tell of secret gold, and the Ladder, which makes them tell less."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from scoring.metrics.base import Floats, Metric
+from scoring.stats import jackknife
+
+#: Rows are resampled as units; fewer than these have no standard error.
+MIN_UNITS = jackknife.MIN_UNITS
+#: From so many bits an instance on random answers have found out 5 % of the gold over chance, where there are
+#: two answers to choose from; with more answers it takes more (`bench/leak.py`).
+BITS_NEEDED = 0.25
+#: A phase without an end is looked at for so many days.
+A_YEAR = 365
+
+
+def ladder_step(metric: Metric, rows: Floats) -> float:
+    """The standard error of a value over these rows of units, rounded up to 1, 2 or 5 times a power of ten.
+
+    Its own digits would tell something of the gold too. Where all units are alike it is the largest error
+    that so many could have. NaN with fewer than three units, and where there is none.
+    """
+    if len(rows) < MIN_UNITS:
+        return math.nan
+    error = float(jackknife.jackknife_error(np.asarray(metric.aggregate(rows.sum(axis=0) - rows))))
+    low, high = metric.value_range
+    if not error > 0:
+        error = (high - low) / (2 * math.sqrt(len(rows)))
+    if not math.isfinite(error):
+        return math.nan
+    power = 10.0 ** math.floor(math.log10(error))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= error * (1 - jackknife.ROUNDING))
+
+
+def laddered(value: float | None, step: float, best: float | None, sign: int = 1) -> float | None:
+    """The number that is told: on the grid of the step; None where it is no step better than the best.
+
+    ``best`` is what was told before, turned so that higher is better. Blum and Hardt 2015, The Ladder: A
+    Reliable Leaderboard for Machine Learning Competitions.
+    """
+    if value is None or math.isnan(step) or (best is not None and sign * value <= best + step):
+        return None
+    # With as many digits as the step has.
+    return round(round(value / step) * step, max(0, -math.floor(math.log10(step))))
+
+
+def bits_told(tries: float, sizes: Iterable[int]) -> float:
+    """At most so many bits are told by tries that each show a number over as many instances as ``sizes`` say.
+
+    By counting: of n instances that are right or wrong 0 to n are right, so that a number has n + 1 values;
+    to how many digits it is told does not matter as long as these differ.
+    """
+    return tries * sum(math.log2(size + 1) for size in sizes)
+
+
+def bits_by_ladder(tries: float, instances: int) -> float:
+    """At most so many bits are told by the Ladder over so many tries.
+
+    Each new number is a step above the last, and a step is no smaller than half a standard error of
+    1 / (2 sqrt(n)), so that there are at most 4 sqrt(n) of them: which tries they are, and which step each.
+    """
+    steps = min(tries, 4 * math.sqrt(instances))
+    return steps * (math.log2(max(2.0, tries)) + math.log2(4 * math.sqrt(max(1, instances))))
+
+
+def bits_by_ranks(times: float, teams: int) -> float:
+    """Of a team's rank among so many, told so many times."""
+    return times * math.log2(max(2, teams))

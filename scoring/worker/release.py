@@ -1,0 +1,159 @@
+"""What is told of a scored run: all of it, or what the limits of its phase on leaks leave.
+
+What is not told is not stored among the numbers that pages, exports and API read, so that none of them can
+give it away; organisers see it beside them.
+"""
+
+import logging
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from scoring.board.differences import too_small
+from scoring.metrics import known_metric
+from scoring.metrics.base import unit_rows
+from scoring.models import Evaluation, Withheld
+from scoring.offline.evaluate import Statistics, load_statistics
+from scoring.stats.breakdown import classes
+from scoring.stats.leakage import ladder_step, laddered
+from scoring.worker.probes import MAX_ROWS, probe
+from tasks.models import Job, Phase, Submission
+from tasks.models.seasons import LADDER, PARTS
+from tasks.registration.entries import lock_entry
+
+log = logging.getLogger(__name__)
+
+Metrics = Mapping[str, Mapping[str, Any]]
+#: What organisers see of a number that is not told.
+KEPT = ("value", "low", "high", "n", "scale")
+
+
+def drawn_part(phase: Phase) -> str:
+    """The part of the split that runs are scored on now; the draw is made with the first of them."""
+    if phase.public_part and phase.part_seed is None:
+        same = Phase.objects.on_gold_of(phase).exclude(part_seed=None).order_by("pk").first()
+        seed = same.part_seed if same else 1 + secrets.randbelow(2**31 - 1)
+        Phase.objects.filter(pk=phase.pk, part_seed=None).update(part_seed=seed)
+        phase.refresh_from_db(fields=["part_seed"])
+    return phase.part_at(timezone.now())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """``untold`` is what organisers see besides, ``step`` the standard error on a coarse grid."""
+
+    metrics: Metrics
+    breakdowns: Mapping[str, Any]
+    release: str = ""
+    withheld: str = ""
+    probe: str = ""
+    untold: Mapping[str, Any] = field(default_factory=dict)
+    step: float = math.nan
+
+
+def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
+    """Before the transaction that records it, in which `by_ladder` has its say."""
+    phase, run = job.submission.phase, job.submission
+    told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"])
+    if run.kind == Submission.Kind.HUMAN:
+        return told
+    # Of which part it is the scorer said; it may have begun before the phase was over.
+    part = result.get("part", "")
+    words = [word for word in phase.release_at(timezone.now()).split() if not word.startswith(PARTS)]
+    release = " ".join([part, *words] if part else words)
+    told = replace(told, release=release, untold=_short(result["other_part"]["metrics"]) if part else {})
+    is_secret = run.team_id is not None and not phase.shows_instances
+    is_watched = is_secret and ranks(job) and job.gold.instances <= MAX_ROWS
+    if not (words or is_watched):
+        return told
+    kind = phase.task.task_type
+    name = next(iter(told.metrics))
+    metric = known_metric(kind, name, job.rules, kind.checked_options(job.options))
+    assert metric is not None, f"{name} has just been computed"
+    with path.open("rb") as kept:
+        statistics = load_statistics(kept, [metric.statistic])
+    answered = statistics.answered
+    if is_watched:
+        try:
+            told = replace(told, probe=probe(job, metric, statistics, part))
+        except Exception:
+            # A hint for organisers; no run waits or fails for it.
+            log.exception("Job %s: whether the run looks like a probe is not known", job.pk)
+    if phase.min_answered:
+        few = Withheld.FEW_ANSWERS if answered.sum() < phase.min_answered else ""
+        shown = _with_enough(told.breakdowns, statistics, answered, phase.min_answered)
+        told = replace(told, breakdowns={} if few else shown, withheld=few)
+    if 100 * answered.sum() < (phase.min_answered_share or 0) * len(answered):
+        reason = Withheld.FEW_ANSWERS
+        return replace(told, metrics=_without(told.metrics, reason), breakdowns={}, withheld=reason)
+    if LADDER in words:
+        by = statistics.units if metric.per_unit else statistics.resampled[1]
+        rows = unit_rows(metric, statistics.matrices[metric.statistic], by)
+        told = replace(told, step=ladder_step(metric, rows))
+    return told
+
+
+def ranks(job: Job) -> bool:
+    return job.rules == job.submission.phase.task.ranking_rules
+
+
+def by_ladder(job: Job, told: Told) -> Told:
+    """In the transaction that records it: the team's entry is locked, so that two runs at once are not both
+    better than the same best.
+    """
+    if LADDER not in told.release.split():
+        return told
+    known = Evaluation.objects.filter(
+        phase=job.submission.phase_id, rules=job.rules, gold=job.gold, release__contains=LADDER
+    )
+    name, said = next(iter(told.metrics.items()))
+    metrics = _without(told.metrics, Withheld.RANKING_ONLY)
+    if ranks(job):
+        team, sign = job.submission.team, -1 if said["higher_is_better"] is False else 1
+        if team is not None:
+            lock_entry(job.submission.phase, team)
+        metrics[name]["withheld"] = told.withheld or Withheld.LADDER
+        best = known.filter(team=team).exclude(submission=job.submission_id).exclude(rank_value=None)
+        value = laddered(said["value"], told.step, _highest(best) if team else None, sign)
+        if before := known.filter(submission=job.submission_id).first():
+            # Scored again it tells what it told, and nothing new.
+            value = None if before.rank_value is None else sign * before.rank_value
+        if value is not None:
+            signature = f"{said['signature']}|{LADDER}:{told.step:g}"
+            metrics[name] |= {"value": value, "withheld": "", "signature": signature}
+    reason = told.withheld or Withheld.RANKING_ONLY
+    untold = told.untold or _short(told.metrics)
+    return replace(told, metrics=metrics, breakdowns={}, withheld=reason, untold=untold)
+
+
+def _highest(known: Any) -> float | None:
+    best: float | None = known.order_by("-rank_value").values_list("rank_value", flat=True).first()
+    return best
+
+
+def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
+    return {name: {key: said[key] for key in KEPT} for name, said in metrics.items()}
+
+
+def _without(metrics: Metrics, reason: str) -> dict[str, dict[str, Any]]:
+    nothing = {"value": None, "low": None, "high": None, "infinite": False, "withheld": reason}
+    return {name: {**said, **nothing} for name, said in metrics.items()}
+
+
+def _with_enough(
+    breakdowns: Mapping[str, Any], statistics: Statistics, answered: NDArray[np.bool_], least: int
+) -> dict[str, Any]:
+    """Without the classes of too few answers, and those from which they would follow."""
+    shown = {}
+    for dimension, numbers in breakdowns.items():
+        rows = classes(statistics.features.get(dimension, ()))
+        hidden = too_small({label: int(answered[own].sum()) for label, own in rows.items()}, least)
+        shown[dimension] = {label: number for label, number in numbers.items() if label not in hidden}
+    return shown

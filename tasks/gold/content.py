@@ -1,0 +1,102 @@
+"""What gold holds, instance by instance, and with which other gold it has instances in common."""
+
+import hashlib
+import tempfile
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Q
+
+from citeboard.core import storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from tasks.gold import packing
+from tasks.models import Gold, GoldContent, GoldOverlap
+from tasks.types.base import OptionRefused
+from tasks.types.registry import task_types
+
+PACK = "tasks.gold.packing:pack"
+#: Of PostgreSQL's advisory locks in this database.
+LOCK = 0x601D
+#: Bytes of a blinded digest.
+BLINDED = 8
+
+
+def note_content(gold: Gold, digests: bytes, held: bytes) -> None:
+    """Keep the digests of its instances, and count those that it shares with any other; in a transaction.
+
+    They are blinded by a key that is not in the database, since who has a text and a few labels to choose
+    from would find its label by the digest.
+    """
+    key, key_name = _key()
+    if connection.vendor == "postgresql":
+        # Of two loads at once neither would see what the other one brings.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    own, own_held = _blinded(digests, key), _blinded(held, key)
+    facts = {"key": key_name, "digests": b"".join(sorted(own)), "held": b"".join(sorted(own_held))}
+    GoldContent.objects.update_or_create(gold=gold, defaults=facts)
+    GoldOverlap.objects.filter(Q(gold=gold) | Q(other=gold)).delete()
+    others = GoldContent.objects.filter(key=key_name).exclude(gold=gold)
+    overlaps = []
+    for other, *stored in others.values_list("gold", "digests", "held").iterator():
+        theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
+        counts = {
+            "same": len(own & theirs),
+            "held": len(own_held & their_held),
+            "alike": len(_shown(own) & _shown(theirs) - _shown(own & theirs)),
+        }
+        pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
+        overlaps += [GoldOverlap(gold_id=first, other_id=second, **counts) for first, second in pairs]
+    GoldOverlap.objects.bulk_create(overlaps)
+
+
+def _blinded(digests: bytes, key: bytes) -> set[bytes]:
+    width = packing.DIGEST
+    parts = (digests[place : place + width] for place in range(0, len(digests), width))
+    each = [hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts]
+    return {shown + whole for shown, whole in zip(each[::2], each[1::2], strict=True)}
+
+
+def _pairs(digests: bytes) -> set[bytes]:
+    return {digests[place : place + 2 * BLINDED] for place in range(0, len(digests), 2 * BLINDED)}
+
+
+def _shown(pairs: set[bytes]) -> set[bytes]:
+    return {pair[:BLINDED] for pair in pairs}
+
+
+def read_contents(most: int = 5) -> int:
+    """Note those of gold of an earlier release, or noted under a key that the site has no more; a few at
+    once. What cannot be read any more counts as one instance.
+    """
+    known = GoldContent.objects.filter(key=_key()[1]).values("gold")
+    golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
+    for gold in golds:
+        whole = hashlib.sha256(gold.digest.encode()).digest()
+        digests = _digests(gold) or (whole, whole)
+        with transaction.atomic():
+            note_content(gold, *digests)
+    return len(golds)
+
+
+def _digests(gold: Gold) -> tuple[bytes, bytes] | None:
+    task_type = task_types().get(gold.task.type)
+    if task_type is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
+        try:
+            path = storage.local_copy(storage.gold, gold.file, Path(folder))
+            options = task_type.checked_options(gold.task.options)
+            facts = {"task_type": task_type.slug, "options": options, "filename": packing.GOLD}
+            with read_upload(PACK, path, facts, owner=None, limits=limits_for_organisers()) as done:
+                if done.result["problems"]:
+                    return None
+                return done.file(packing.CONTENT).read_bytes(), done.file(packing.HELD).read_bytes()
+        except (storage.FileMissing, OptionRefused, UploadUnreadable):
+            return None
+
+
+def _key() -> tuple[bytes, str]:
+    key = hashlib.sha256(b"content of gold " + settings.SECRET_KEY.encode()).digest()
+    return key, hashlib.sha256(key).hexdigest()[:16]

@@ -1,0 +1,213 @@
+"""Acts that would let something be known of gold before its time: refused, unless an organiser goes on."""
+
+import datetime as dt
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from citeboard.core import audit
+from citeboard.core.refusals import Refused
+from citeboard.core.words import listed
+from citeboard.teams.models import Membership, User
+from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, secrecy_of
+from tasks.models import Phase, Season
+
+MAX_REASON = 500
+#: The fields in which organisers say that they go on; in the API they stand in the address.
+GOING_ON = ("let_out_task", "let_out_reason")
+#: What is let out, as people read it.
+WORDS = {
+    Kind.INPUTS: gettext_lazy("the inputs"),
+    Kind.OWN: gettext_lazy("teams' own scores"),
+    Kind.CLASSES: gettext_lazy("scores by class"),
+    Kind.OTHERS: gettext_lazy("the scores of all"),
+    Kind.INSTANCES: gettext_lazy("single instances"),
+    Kind.GOLD: gettext_lazy("the gold"),
+}
+
+
+@dataclass(frozen=True)
+class Early:
+    """What a phase would let out, when that is free, and the splits of other phases that keep it back."""
+
+    phase: Phase
+    kind: Kind
+    free_from: dt.datetime
+    kept_by: tuple[Holder, ...] = ()
+
+    @property
+    def words(self) -> str:
+        facts = {"what": WORDS[self.kind], "phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
+        said = (
+            _("%(what)s of %(phase)s, which %(who)s keeps back")
+            if self.kept_by
+            else _("%(what)s of %(phase)s")
+        )
+        if self.free_from == NEVER:
+            return said % facts
+        when = _("free from %(instant)s UTC") % {
+            "instant": f"{self.free_from.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
+        }
+        return f"{said % facts} ({when})"
+
+    @property
+    def keepers(self) -> str:
+        """Those of the same season by name; what others hold is their own."""
+        season = self.phase.task.season_id
+        names = [
+            f"{phase.task}, {phase}" if phase.task.season_id == season else _("another season")
+            for holder in self.kept_by
+            for phase in holder.phases
+            if phase.pk != self.phase.pk
+            and (self.kind is Kind.GOLD or hidden_until(phase, self.kind, timezone.now()))
+        ]
+        return listed(list(dict.fromkeys(names)) or [_("another phase")])
+
+
+class WouldLetOut(Refused):
+    """Nothing was done; ``told`` says what would be known before its time."""
+
+    def __init__(self, told: list[Early]) -> None:
+        self.told = told
+        self.task = told[0].phase.task.title
+        super().__init__(
+            _(
+                "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
+                "task, “%(task)s”, and a reason"
+            )
+            % {"what": "; ".join(early.words for early in told), "task": self.task}
+        )
+
+    def answer(self) -> dict[str, object]:
+        rows = [
+            {
+                "phase": early.phase.pk,
+                "what": early.kind.value,
+                "free_from": None if early.free_from == NEVER else early.free_from.isoformat(),
+            }
+            for early in self.told
+        ]
+        return super().answer() | {"lets_out": rows, "task": self.task}
+
+
+@dataclass(frozen=True)
+class GoingOn:
+    """What an organiser has typed so that an act is done nevertheless."""
+
+    task: str
+    reason: str
+
+
+_going_on: ContextVar[GoingOn | None] = ContextVar("going_on", default=None)
+
+
+@contextmanager
+def going_on(task: str, reason: str) -> Iterator[None]:
+    """Acts in the block let out what they would, where the task's name is right."""
+    token = _going_on.set(GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None)
+    try:
+        yield
+    finally:
+        _going_on.reset(token)
+
+
+@contextmanager
+def nothing_early(season: Season, *, by: User | None, shows: bool = False) -> Iterator[None]:
+    """What is done in the block, in its transaction, lets nothing out of the season before its time.
+
+    What a phase would show and others keep back stays kept back; an act that ``shows`` it is refused, and
+    another one lets it out where whoever does it has said so. Raises WouldLetOut.
+    """
+    before = _state(season)
+    yield
+    after = _state(season)
+    is_meant = shows or _going_on.get() is not None
+    told = [early for key, early in after.clashes.items() if is_meant and key not in before.clashes]
+    for key, early in before.hidden.items():
+        # A phase that is over keeps nothing back any more but gold under an embargo.
+        is_embargoed = early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
+        if key in after.shown and (is_embargoed or after.shown[key].closes > timezone.now()):
+            told.append(early)
+    told += [
+        early for key, early in before.clashes.items() if key in after.shown and key not in after.clashes
+    ]
+    if not told:
+        return
+    _go_on(season, told, by)
+
+
+def not_told_early(phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User) -> None:
+    """Before people may read this of the phase's gold, in a transaction.
+
+    Raises WouldLetOut where it is not free yet and one of them is in a team that can still send runs to it.
+    """
+    running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
+    teams = Membership.objects.filter(team__registrations__season__tasks__phases__in=running)
+    if not teams.filter(user__in=[person.pk for person in people]).exists():
+        return
+    known = secrecy_of(phase)
+    told = [Early(phase, kind, free) for kind in kinds if (free := known.free_from(kind)) is not None]
+    if told:
+        _go_on(phase.task.season, told, by)
+
+
+def _go_on(season: Season, told: list[Early], by: User | None) -> None:
+    refused, typed = WouldLetOut(told), _going_on.get()
+    if typed is None or typed.task != refused.task or not typed.reason:
+        raise refused
+    for early in told:
+        kinds = (Kind.OWN, Kind.CLASSES) if early.kind is Kind.OWN else (early.kind,)
+        added = [[kind.value, holder.task, holder.split] for holder in early.kept_by for kind in kinds]
+        phase = Phase.objects.select_for_update(of=("self",)).get(pk=early.phase.pk)
+        phase.let_out += [one for one in added if one not in phase.let_out]
+        Phase.objects.filter(pk=phase.pk).update(let_out=phase.let_out, version=F("version") + 1)
+    with audit.in_english():
+        facts = {"what": "; ".join(early.words for early in told), "reason": typed.reason}
+    audit.record("let-out", actor=by, subject=told[0].phase, place=season, facts=facts)
+
+
+@dataclass(frozen=True)
+class _State:
+    """By phase and kind: what is shown, what is shown though others keep it back, what is kept until then."""
+
+    shown: dict[tuple[int, Kind], Phase]
+    clashes: dict[tuple[int, Kind], Early]
+    hidden: dict[tuple[int, Kind], Early]
+
+
+def _state(season: Season) -> _State:
+    now = timezone.now()
+    state = _State({}, {}, {})
+    if not season.pk:
+        return state
+    for phase in looked_up(Phase.objects.filter(task__season=season).select_related("task__season")):
+        if not phase.task.season.is_public or phase.opens > now:
+            continue
+        for kind, is_on in _shows(phase, now).items():
+            end, binding = hidden_until(phase, kind, now), secrecy_of(phase).binding(kind)
+            if is_on and end is None:
+                state.shown[phase.pk, kind] = phase
+                if binding:
+                    latest = max(until for until, _holder in binding)
+                    holders = tuple(holder for _until, holder in binding)
+                    state.clashes[phase.pk, kind] = Early(phase, kind, latest, holders)
+            elif end is not None and end != NEVER:
+                state.hidden[phase.pk, kind] = Early(phase, kind, end)
+    return state
+
+
+def _shows(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
+    """What its own settings tell of it."""
+    has_board = phase.board_now == Phase.Audience.EVERYONE
+    return {
+        Kind.OWN: phase.shows_scores,
+        Kind.OTHERS: has_board,
+        Kind.INSTANCES: has_board and phase.shows_instances,
+        Kind.GOLD: has_board and phase.gold_is_public,
+    }

@@ -1,0 +1,211 @@
+"""The baselines that a folder may name: systems of a form, which need no code."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from tasks.types.baselines import Answer, Baseline
+from tasks.types.declared.keys import Keys
+from tasks.types.files import InputFile
+from tasks.types.forms.instances import JSON_FORMS, Instance, InstanceTask, at_path
+from tasks.types.forms.labels import NONE, LabelTask
+from tasks.types.forms.numbers import NumberTask
+from tasks.types.forms.rankings import RankingTask
+from tasks.types.forms.texts import TextTask
+from tasks.types.problems import InputRefused, Problem
+
+#: Given the task, the training instances, None where none are named, and the fields whose text is read.
+Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
+NO_PAPER = "No paper: what a system must be better than."
+
+
+def read_baselines(
+    said: Sequence[Keys], form: str, task: InstanceTask, files: Mapping[str, str], faults: list[Problem]
+) -> tuple[Baseline, ...]:
+    found = []
+    for keys in said:
+        name = keys.choice("name", BASELINES[form])
+        train, fields = keys.text("train", ""), keys.texts("text", task.shown)
+        keys.close()
+        for field in fields:
+            if field.partition(".")[0] not in task.shown:
+                keys.refuse("text", f"“{field}” is no field that is shown", f"one of {', '.join(task.shown)}")
+        if name == TFIDF and not train:
+            keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
+        training = None
+        if train and train not in files:
+            # Other processes have the files that numbers rest on alone, and no use for baselines.
+            if "card.md" in files:
+                keys.refuse(
+                    "train", f"there is no file “{train}” in the folder", "JSON lines in the form of the gold"
+                )
+            continue
+        if train:
+            own = replace(task, files=JSON_FORMS[0], shown=(), unit="")
+            try:
+                file = InputFile(train, train, partial(BytesIO, files[train].encode()))
+                training = own.content([file], with_gold=True).instances
+            except InputRefused as refused:
+                faults += refused.problems
+                continue
+        if name and (name != TFIDF or train):
+            found.append(BASELINES[form][name](task, training, fields))
+    return tuple(found)
+
+
+def text_of(instance: Instance, fields: Sequence[str]) -> str:
+    values = (at_path(instance.record, field) for field in fields)
+    return " ".join(str(value) for value in values if value is not None)
+
+
+def _majority(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+    return _by_counts("majority", "The most frequent label", task, training)
+
+
+def _prior(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+    return _by_counts(
+        "prior", "The most frequent label, with the share of each as its probability", task, training
+    )
+
+
+def _by_counts(name: str, words: str, task: LabelTask, training: Sequence[Instance] | None) -> Baseline:
+    """Without training data each unit is answered by what the other units' gold says."""
+
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        split = task.content(files, with_gold=training is None)
+        of_unit: dict[str, Counter[str]] = defaultdict(Counter)
+        for instance in split.instances if training is None else training:
+            labels = instance.gold if isinstance(instance.gold, tuple) else (instance.gold,)
+            of_unit[_unit(task, instance) if training is None else ""].update(map(str, labels))
+        total = sum(of_unit.values(), Counter(dict.fromkeys(task.labels, 0)))
+        for instance in split.instances:
+            own = of_unit[_unit(task, instance)] if training is None else Counter()
+            counts = {label: total[label] - own[label] for label in task.labels}
+            best = max(task.labels, key=lambda label: counts[label])
+            answer: dict[str, Any] = {task.id: instance.id, task.answer_key: [best] if task.several else best}
+            whole = sum(counts.values())
+            if name == "prior" and task.probabilities != NONE and whole:
+                answer["probabilities"] = {label: count / whole for label, count in counts.items()}
+            yield answer
+
+    seen = "of the other instances" if training is None else "of the training data"
+    return Baseline(
+        name=name,
+        summary=f"{words} {seen}.",
+        source=NO_PAPER,
+        answers=answers,
+        learns_from_gold=training is None,
+    )
+
+
+def _unit(task: InstanceTask, instance: Instance) -> str:
+    return str(at_path(instance.record, task.unit)) if task.unit else instance.id
+
+
+TFIDF = "tfidf-logistic"
+
+
+def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+
+        assert training is not None
+        vectorizer, model = TfidfVectorizer(), LogisticRegression(max_iter=1000)
+        vectors = vectorizer.fit_transform([text_of(instance, fields) for instance in training])
+        model.fit(
+            vectors,
+            [
+                instance.gold[0] if isinstance(instance.gold, tuple) else str(instance.gold)
+                for instance in training
+            ],
+        )
+        instances = task.content(files, with_gold=False).instances
+        found = model.predict_proba(
+            vectorizer.transform([text_of(instance, fields) for instance in instances])
+        )
+        for instance, shares in zip(instances, found.tolist(), strict=True):
+            by_label = dict(zip(map(str, model.classes_), shares, strict=True))
+            best = str(model.classes_[max(range(len(shares)), key=shares.__getitem__)])
+            answer: dict[str, Any] = {task.id: instance.id, task.answer_key: [best] if task.several else best}
+            if task.probabilities != NONE:
+                answer["probabilities"] = by_label
+            yield answer
+
+    return Baseline(
+        name=TFIDF,
+        summary=f"Logistic regression on TF-IDF of {', '.join(fields)}, by scikit-learn with its defaults.",
+        source="Pedregosa et al. 2011, Scikit-learn: Machine Learning in Python, JMLR 12",
+        answers=answers,
+    )
+
+
+def _mean(task: NumberTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        instances = task.content(files, with_gold=training is None).instances
+        known = list(instances if training is None else training)
+        total = sum(instance.gold for instance in known)
+        for instance in instances:
+            others = len(known) - (training is None)
+            value = (total - (instance.gold if training is None else 0)) / others if others else instance.gold
+            yield {task.id: instance.id, task.answer_key: value}
+
+    seen = "of the other instances" if training is None else "of the training data"
+    words = f"The mean number {seen}."
+    return Baseline(
+        name="mean", summary=words, source=NO_PAPER, answers=answers, learns_from_gold=training is None
+    )
+
+
+#: Words of the first sentences that a lead takes at least.
+LEAD_WORDS = 30
+
+
+def _lead(task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        for instance in task.content(files, with_gold=False).instances:
+            words = text_of(instance, fields).split()[:LEAD_WORDS]
+            yield {task.id: instance.id, task.answer_key: " ".join(words)[: task.longest]}
+
+    summary = f"The first {LEAD_WORDS} words of {', '.join(fields)}."
+    return Baseline(name="lead", summary=summary, source=NO_PAPER, answers=answers)
+
+
+def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        import bm25s
+
+        content = task.content(files, with_gold=False)
+        names = list(content.pool)
+        texts = [str(record.get(task.pool_text, "")) for record in content.pool.values()]
+        retriever = bm25s.BM25()
+        retriever.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+        for instance in content.instances:
+            query = str(at_path(instance.record, task.query) or "")
+            scores = retriever.get_scores(query.lower().split())
+            order = sorted(range(len(names)), key=lambda place: (-scores[place], place))[
+                : min(100, task.longest)
+            ]
+            yield {task.id: instance.id, task.answer_key: [names[place] for place in order]}
+
+    return Baseline(
+        name="bm25",
+        summary=f"BM25 of {task.query} among the pool's {task.pool_text}.",
+        source="Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond",
+        answers=answers,
+    )
+
+
+BASELINES: Mapping[str, Mapping[str, Making]] = {
+    "numbers": {"mean": _mean},
+    "text": {"lead": _lead},
+    "ranking": {"bm25": _bm25},
+    "spans": {},
+    "evidence": {},
+    "labels": {"majority": _majority, "prior": _prior, TFIDF: _tfidf_logistic},
+}

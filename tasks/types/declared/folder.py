@@ -1,0 +1,327 @@
+"""A folder with a `task.toml` as a task type: read whole, every fault by file and line."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tasks.types.base import DECLARED, Declared, TaskType
+from tasks.types.declared.baselines import read_baselines
+from tasks.types.declared.keys import Faults, Keys, near, read_toml
+from tasks.types.declared.measures import Naming
+from tasks.types.declared.own_measures import is_trusted, module_of
+from tasks.types.declared.read_forms import FORMS
+from tasks.types.forms.evidence import EvidenceOfOne
+from tasks.types.forms.instances import FILE_FORMS, TABLES, Dimension, InstanceTask
+from tasks.types.problems import InputRefused, Problem, in_order
+from tasks.types.references import referenced
+
+TOML, CARD, MEASURES, SAMPLE = "task.toml", "card.md", "measures.py", "sample"
+#: Of a folder in all.
+MAX_BYTES = 16 << 20
+#: What scores the sample and says what differs; imported when a folder is read.
+SAMPLE_CHECK = "scoring.offline.sample:faults"
+SECTIONS = ("Format", "Data", "Rules", "Citation")
+SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+RULES_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+#: Keys of [task] that change no number, and so are no part of the digest.
+WORDS = ("title", "names", "baselines")
+READINGS = ("year", "words", "characters", "count")
+DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
+
+Files = Mapping[str, str]
+
+
+def read_folder(folder: Path) -> TaskType:
+    """Raises InputRefused with everything that is wrong with it, the sample's scores too."""
+    shown = str(folder)
+    files: dict[str, str] = {}
+    size = 0
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        name = path.relative_to(folder).as_posix()
+        if (
+            path.is_symlink()
+            or not path.is_file()
+            or any(part.startswith((".", "__")) for part in path.parts[-2:])
+        ):
+            continue
+        size += path.stat().st_size
+        if size > MAX_BYTES:
+            raise InputRefused(
+                [Problem(file=shown, message=f"more than {MAX_BYTES >> 20} MB", expected="a small sample")]
+            )
+        try:
+            files[name] = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as fault:
+            raise InputRefused([Problem(file=str(path), message="no text in UTF-8")]) from fault
+        if "\0" in files[name]:
+            raise InputRefused([Problem(file=str(path), message="a text with NUL")])
+    if TOML not in files:
+        raise InputRefused(
+            [Problem(file=shown, message=f"there is no {TOML}", expected="the folder of a task")]
+        )
+    return read_files(files, shown)
+
+
+def read_files(files: Files, shown: str) -> TaskType:
+    """The task of a whole folder, by the names of its files; ``shown`` is what messages call the folder."""
+
+    def place(name: str) -> str:
+        return f"{shown}/{name}" if shown else name
+
+    task_type, faults = _read(files, place)
+    faults += _card_faults(files, place(CARD), task_type)
+    if not faults and task_type:
+        check: Callable[[TaskType, Files, str], list[Problem]] = referenced(SAMPLE_CHECK)
+        faults += check(task_type, files, place(SAMPLE))
+    if faults or task_type is None:
+        raise InputRefused(in_order(faults))
+    return task_type
+
+
+@lru_cache(maxsize=64)
+def from_reference(reference: str) -> TaskType:
+    """A task by the files that its numbers rest on, as one process gives them to another. They were read as
+    parts of a folder before.
+    """
+    return read_declaration(json.loads(reference))
+
+
+def read_declaration(files: Files) -> TaskType:
+    """Without a look at card and sample. Raises InputRefused."""
+    task_type, faults = _read(files, lambda name: name)
+    if task_type is None or faults:
+        raise InputRefused(faults)
+    return task_type
+
+
+def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, list[Problem]]:
+    top, faults = read_toml(files[TOML], place(TOML))
+    if faults:
+        return None, faults
+    keys = top.table("task")
+    top.close()
+    slug, title = keys.text("slug"), keys.text("title")
+    if slug and not SLUG.fullmatch(slug):
+        keys.refuse(
+            "slug", f"“{slug}” cannot stand in an address", "small letters, digits and single hyphens"
+        )
+    form = keys.choice("form", FORMS)
+    unit = keys.text("unit", "")
+    dimensions = tuple(_dimensions(keys))
+    gold, answer = keys.table("gold"), keys.table("answer", {})
+    names = _names(keys)
+    baselines = keys.tables("baselines", [])
+    rules = keys.tables("rules")
+    if not form:
+        return None, faults
+    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions}
+    task: InstanceTask | None = FORMS[form](settings, gold, answer, keys, rules)
+    for table in (gold, answer):
+        table.close()
+    own = _own_measures(files, place(MEASURES), faults)
+    rule_sets: dict[str, Any] = {}
+    if task is not None:
+        if own:
+            task = replace(task, keeps_records=True)
+        given = {**vars(task), "levels": getattr(task, "levels", ())}
+        catalogue = f"{form}-one" if isinstance(task, EvidenceOfOne) else form
+        naming = Naming(catalogue, given, own, module_of(files[MEASURES]) if own else "")
+        for rule in rules:
+            name = rule.text("name")
+            if name and not RULES_NAME.fullmatch(name):
+                rule.refuse("name", f"“{name}” is no name", "small letters, digits and single hyphens")
+            elif name in rule_sets:
+                rule.refuse("name", f"two rule sets are called “{name}”")
+            rule_sets[name] = naming.metrics(rule)
+            rule.close()
+    keys.close()
+    if faults or task is None:
+        return None, faults
+    digest = _digest(files)
+    shown_names = names.pop("", {})
+    return (
+        TaskType(
+            slug=f"{DECLARED}{slug}@{digest[:8]}",
+            title=title,
+            unit=unit.replace("_", " ") or "instance",
+            rules=rule_sets,
+            dimensions=tuple(dimension.name for dimension in dimensions),
+            display_names=shown_names,
+            read_gold=task.read_gold,
+            read_inputs=task.read_inputs,
+            read_run=task.read_run,
+            pair=task.pair,
+            public_files=_with_declaration(task, files),
+            contents=task.contents,
+            is_gold_file=task.is_gold_file,
+            run_form=task.run_form,
+            show_instances=task.show_instances,
+            declared=Declared(
+                name=slug,
+                form=form,
+                digest=digest,
+                files=files,
+                translations=names,
+                baselines=read_baselines(baselines, form, task, files, faults),
+            ),
+        )
+        if not faults
+        else None,
+        faults,
+    )
+
+
+def _with_declaration(task: InstanceTask, files: Files) -> Callable[..., Any]:
+    """Participants get the declaration beside the inputs, by which they check and score at home."""
+
+    def public_files(*given: Any) -> Any:
+        yield from task.public_files(*given)
+        yield TOML, files[TOML].encode()
+
+    return public_files
+
+
+def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
+    form = gold.choice("files", FILE_FORMS, FILE_FORMS[0])
+    delimiter = gold.text("delimiter", "")
+    if delimiter and (form not in TABLES or len(delimiter) > 1):
+        gold.refuse("delimiter", f"“{delimiter}” parts no {form}", "one character, for csv")
+    shown, hidden = gold.texts("shown", ()), gold.texts("hidden", ())
+    settings = {
+        "id": gold.text("id", "id"),
+        "files": form,
+        "delimiter": delimiter,
+        "shown": shown,
+        "hidden": hidden,
+    }
+    for path in hidden:
+        if path.partition(".")[0] not in shown:
+            gold.refuse(
+                "hidden", f"“{path}” is in no field that is shown{near(path.partition('.')[0], shown)}"
+            )
+    field = gold.text("field")
+    for name in shown:
+        if field == name or (field.startswith(f"{name}.") and field not in hidden):
+            gold.refuse("shown", f"“{name}” shows the answer, which is “{field}”", "fields without it")
+    return {**settings, "field": field}
+
+
+def _dimensions(keys: Keys) -> Any:
+    said = keys.value("dimensions", [])
+    if not isinstance(said, list):
+        keys.refuse(
+            "dimensions", "“dimensions” is no list", '["section", { name = "year", field = "published" }]'
+        )
+        return
+    names: set[str] = set()
+    for entry in said:
+        own = (
+            Keys(
+                {"name": entry} if isinstance(entry, str) else entry, (*keys.path, "dimensions"), keys.faults
+            )
+            if isinstance(entry, str | dict)
+            else None
+        )
+        if own is None:
+            keys.refuse(
+                "dimensions", "a dimension is no text and no table", '{ name = "year", field = "published" }'
+            )
+            continue
+        name = own.text("name")
+        if name in names:
+            own.refuse("name", f"two dimensions are called “{name}”")
+        names.add(name)
+        reading = own.text("as", "")
+        if reading and reading not in READINGS and not DATE.fullmatch(reading):
+            own.refuse(
+                "as", f"“{reading}” is not known here", f"one of {', '.join(READINGS)}, before:2026-01-31"
+            )
+        cuts = own.value("cuts", [])
+        if (
+            not isinstance(cuts, list)
+            or any(isinstance(c, bool) or not isinstance(c, int | float) for c in cuts)
+            or cuts != sorted(set(cuts))
+        ):
+            own.refuse("cuts", "“cuts” is no list of rising numbers", "[20, 40]")
+            cuts = []
+        joined = own.value("with", {})
+        if not isinstance(joined, dict) or not all(isinstance(value, str) for value in joined.values()):
+            own.refuse("with", "“with” is no table of texts", '{ label = "VALID" }')
+            joined = {}
+        yield Dimension(
+            name=name, field=own.text("field", name or "-"), reading=reading, cuts=tuple(cuts),
+            absent=own.text("absent", ""), joined=joined,
+        )  # fmt: skip
+        own.close()
+
+
+def _names(keys: Keys) -> dict[str, dict[str, str]]:
+    """By language, under "" those that stand in [task.names] itself."""
+    said = keys.table("names", {})
+    names: dict[str, dict[str, str]] = {"": {}}
+    for name, value in said.values.items():
+        if isinstance(value, dict) and all(isinstance(words, str) for words in value.values()):
+            names[name] = value
+        elif isinstance(value, str):
+            names[""][name] = value
+        else:
+            said.refuse(name, f"“{name}” is no text", "a name in quotes, or a table of names for a language")
+    return names
+
+
+def _own_measures(files: Files, shown: str, faults: list[Problem]) -> list[str]:
+    """The classes of `measures.py`, by their names; it is not run for that."""
+    if MEASURES not in files:
+        return []
+    try:
+        tree = ast.parse(files[MEASURES])
+    except (SyntaxError, ValueError, RecursionError) as fault:
+        line = getattr(fault, "lineno", None)
+        faults.append(Problem(file=shown, line=line, message=f"no Python: {getattr(fault, 'msg', fault)}"))
+        return []
+    if not is_trusted(files[MEASURES]):
+        faults.append(
+            Problem(
+                file=shown, message="it is none of those that ship with Citeboard", expected="no such file"
+            )
+        )
+        return []
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def _digest(files: Files) -> str:
+    """SHA-256 of what numbers rest on: the same for a file that says the same in other lines."""
+    task = {name: value for name, value in tomllib.loads(files[TOML])["task"].items() if name not in WORDS}
+    text = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(f"{text}\n{files.get(MEASURES, '')}".encode()).hexdigest()
+
+
+def _card_faults(files: Files, shown: str, task_type: TaskType | None) -> list[Problem]:
+    if CARD not in files:
+        return [
+            Problem(
+                file=shown,
+                message="there is no card",
+                expected="what is asked, format, data, rules, citation",
+            )
+        ]
+    text = files[CARD]
+    faults = [
+        Problem(file=shown, message=f"there is no section “## {section}”", expected=", ".join(SECTIONS))
+        for section in SECTIONS
+        if not re.search(rf"^## {section}\s*$", text, flags=re.MULTILINE)
+    ]
+    return faults + [
+        Problem(file=shown, message=f"the rule set {rules} is not described", expected=f"### `{rules}`")
+        for rules in (task_type.rules if task_type else ())
+        if not re.search(rf"^### `{re.escape(rules)}`\s*$", text, flags=re.MULTILINE)
+    ]

@@ -1,0 +1,161 @@
+"""The keys of a `task.toml`: typed readers that note every fault with its line and go on."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from tasks.types.problems import Problem
+from tasks.types.toml_lines import KeyLines, KeyPath
+
+REQUIRED: Final = object()
+_KINDS = {
+    bool: "true or false",
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+    int: "a number",
+    float: "a number",
+}
+
+
+class Faults(list[Problem]):
+    """What is wrong with a file, in the order in which it was found."""
+
+    def __init__(self, file: str, lines: KeyLines | None = None) -> None:
+        super().__init__()
+        self.file, self._lines = file, lines
+
+    def add(self, path: KeyPath, message: str, expected: str = "") -> None:
+        line = self._lines.line(path) if self._lines else None
+        self.append(Problem(file=self.file, line=line, message=message, expected=expected))
+
+
+class Keys:
+    """A table. Each reader takes a key and gives its default where it is wrong; `close` refuses the keys that
+    nobody took.
+    """
+
+    def __init__(self, values: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
+        self.values, self.path, self.faults = values, path, faults
+        self._taken: dict[str, None] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def value(self, name: str, default: Any = REQUIRED) -> Any:
+        self._taken[name] = None
+        if name not in self.values and default is REQUIRED:
+            self.faults.add(self.path, f"“{name}” is missing")
+        return self.values.get(name, default)
+
+    def refuse(self, name: str, message: str, expected: str = "") -> None:
+        self.faults.add((*self.path, name), message, expected)
+
+    def text(self, name: str, default: Any = REQUIRED) -> str:
+        value = self.value(name, default)
+        if isinstance(value, str) and (value or default == ""):
+            return value
+        if value is not REQUIRED:
+            fault = "empty" if value == "" else kind(value)
+            self.refuse(name, f"“{name}” is {fault}", "a text in quotes")
+        return "" if default is REQUIRED else str(default)
+
+    def choice(self, name: str, choices: Iterable[str], default: Any = REQUIRED) -> str:
+        value = self.text(name, default)
+        if value and value not in (known := list(choices)):
+            self.refuse(
+                name, f"“{value}” is not known here{near(value, known)}", f"one of {', '.join(known)}"
+            )
+            return "" if default is REQUIRED else str(default)
+        return value
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        value = self.value(name, default)
+        if not isinstance(value, bool):
+            self.refuse(name, f"“{name}” is {kind(value)}", "true or false")
+            return default
+        return value
+
+    def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float | None:
+        value = self.value(name, default)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            self.refuse(name, f"“{name}” is {kind(value)}", "a finite number")
+            return default
+        if value < least:
+            self.refuse(name, f"“{name}” is {value:g}", f"a number from {least:g} up")
+            return default
+        return value
+
+    def texts(self, name: str, default: Any = REQUIRED) -> tuple[str, ...]:
+        value = self.value(name, default)
+        if value is REQUIRED:
+            return ()
+        if not isinstance(value, list | tuple) or not all(isinstance(text, str) and text for text in value):
+            self.refuse(name, f"“{name}” is no list of texts", 'a list such as ["one", "two"]')
+            return ()
+        if not value and default is REQUIRED:
+            self.refuse(name, f"“{name}” is empty")
+        for text in dict.fromkeys(value):
+            if value.count(text) > 1:
+                self.refuse(name, f"“{name}” names “{text}” twice")
+        return tuple(dict.fromkeys(value))
+
+    def table(self, name: str, default: Any = REQUIRED) -> Keys:
+        value = self.value(name, default)
+        if isinstance(value, dict):
+            return Keys(value, (*self.path, name), self.faults)
+        if value is not REQUIRED:
+            self.refuse(name, f"“{name}” is {kind(value)}", f"a table under [{self._dotted(name)}]")
+        # What stands in a table that is missing is not missed once more.
+        return Keys({}, (*self.path, name), Faults(self.faults.file))
+
+    def tables(self, name: str, default: Any = REQUIRED) -> list[Keys]:
+        value = self.value(name, default)
+        if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
+            if not value and default is REQUIRED:
+                self.refuse(name, f"“{name}” is empty")
+            return [Keys(entry, (*self.path, name, at), self.faults) for at, entry in enumerate(value)]
+        if value is not REQUIRED:
+            self.refuse(name, f"“{name}” is {kind(value)}", f"tables under [[{self._dotted(name)}]]")
+        return []
+
+    def close(self) -> None:
+        for name in self.values:
+            if name not in self._taken:
+                known = list(self._taken)
+                self.refuse(
+                    name, f"there is no key “{name}” here{near(name, known)}", f"one of {', '.join(known)}"
+                )
+
+    def _dotted(self, name: str) -> str:
+        return ".".join([*(part for part in self.path if isinstance(part, str)), name])
+
+
+def kind(value: object) -> str:
+    return _KINDS.get(type(value), "a date or a time")
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean “{close[0]}”?)" if close else ""
+
+
+def read_toml(text: str, file: str) -> tuple[Keys, Faults]:
+    """The top table of a file; a text that is no TOML is one fault, at its line."""
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+        faults = Faults(file)
+        words, _, place = str(fault).partition(" (at ")
+        number = place.removeprefix("line ").partition(",")[0]
+        line = int(number) if number.isdecimal() else text.count("\n") + 1
+        faults.append(Problem(file=file, line=line, message=f"not TOML: {words}"))
+        return Keys({}, (), Faults(file)), faults
+    faults = Faults(file, KeyLines(text))
+    return Keys(values, (), faults), faults

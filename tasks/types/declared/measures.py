@@ -1,0 +1,281 @@
+"""The measures that a folder may name: by form, each with the class that computes it and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks.types.declared.keys import Keys, near
+from tasks.types.references import MetricRef
+
+CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
+WEIGHTED = "scoring.metrics.weighted"
+#: What a measure of labels reads of a run besides its labels.
+PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
+PARTS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """``metric`` is the class by reference. ``given`` names what it is given of the task, ``options`` what a
+    declaration may say, each with what it may be: a text, a number, a flag, a label, or one of some texts.
+    ``cut`` says whether it takes `@k`: never, always or maybe.
+    """
+
+    metric: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    cut: str = ""
+    #: Of labels: for tasks with several labels (True), with one (False), or both.
+    several: bool | None = False
+    needs: str = ""
+
+
+def _labels(metric: str, **more: Any) -> Measure:
+    module = more.pop("module", CLASSES)
+    return Measure(metric=f"{module}:{metric}", given=("labels",), **more)
+
+
+def _of_label(metric: str, **more: Any) -> Measure:
+    return _labels(metric, options={"label": "label"}, **more)
+
+
+LABELS: Mapping[str, Measure] = {
+    "accuracy": _labels("Accuracy"),
+    "balanced_accuracy": _labels("BalancedAccuracy"),
+    **{
+        f"{average}_{part}": _labels(
+            "ClassAverage", arguments={"part": part, "average": average}, several=None
+        )
+        for average in ("macro", "micro", "weighted")
+        for part in PARTS
+    },
+    **{part: _of_label("OneClass", arguments={"part": part}, several=None) for part in PARTS},
+    "false_positive_rate": _of_label("FalsePositiveRate"),
+    "mcc": _labels("Matthews"),
+    "kappa": _labels("Kappa"),
+    "kappa_linear": _labels("LinearKappa"),
+    "kappa_quadratic": _labels("QuadraticKappa"),
+    "coverage": _labels("Coverage"),
+    "brier_score": _labels("Brier", module=CALIBRATION, needs=PROBABILITIES),
+    "log_loss": _labels("LogLoss", module=CALIBRATION, needs=PROBABILITIES),
+    "auroc": _of_label("Auroc", module=WEIGHTED, needs=SCORES),
+    "average_precision": _of_label("AveragePrecision", module=WEIGHTED, needs=SCORES),
+    "auprc": _of_label("Auprc", module=WEIGHTED, needs=SCORES),
+    "ece": _labels("CalibrationError", module=CALIBRATION, options={"bins": "count"}, needs=SCORES),
+    "ece_equal_size": _labels(
+        "EqualSizeCalibrationError",
+        module=WEIGHTED,
+        options={"bins": "count", "pooled": "flag"},
+        needs=SCORES,
+    ),
+    "exact_match": _labels("LabelSets", arguments={"column": "exact"}, several=True),
+    "hamming_loss": _labels("HammingLoss", arguments={"column": "hamming"}, several=True),
+    "jaccard": _labels("LabelSets", arguments={"column": "jaccard"}, several=True),
+    **{f"samples_{part}": _labels("LabelSets", arguments={"column": part}, several=True) for part in PARTS},
+}
+
+NUMBERS: Mapping[str, Measure] = {
+    "pearson": Measure(metric="scoring.metrics.numbers:Pearson"),
+    "spearman": Measure(metric=f"{WEIGHTED}:RankCorrelation"),
+    "kendall": Measure(metric=f"{WEIGHTED}:Kendall"),
+    "concordance": Measure(metric="scoring.metrics.numbers:Concordance"),
+    "mae": Measure(metric="scoring.metrics.numbers:AbsoluteError"),
+    "rmse": Measure(metric="scoring.metrics.numbers:SquaredError"),
+    "r2": Measure(metric="scoring.metrics.numbers:Determination"),
+    "kappa_quadratic": Measure(metric="scoring.metrics.numbers:LevelKappa", given=("levels",)),
+}
+SPANS: Mapping[str, Measure] = {
+    **{
+        f"{scheme}_{part}": Measure(
+            metric="scoring.metrics.spans:SemEval", arguments={"part": part, "scheme": scheme}
+        )
+        for scheme in ("strict", "exact", "partial", "type")
+        for part in PARTS
+    },
+    **{
+        f"{unit}_{part}": Measure(
+            metric="scoring.metrics.spans:Units", arguments={"part": part, "unit": unit}
+        )
+        for unit in ("character", "token")
+        for part in PARTS
+    },
+    **{
+        f"iou_{part}": Measure(
+            metric="scoring.metrics.spans:OverlapAt",
+            arguments={"part": part},
+            options={"threshold": "number"},
+        )
+        for part in PARTS
+    },
+}
+SETS: Mapping[str, Measure] = {
+    f"{measure}_{part}": Measure(
+        metric="scoring.metrics.evidence:SciFact", arguments={"measure": measure, "part": part}
+    )
+    for measure in ("abstract_rationalized", "abstract_label_only", "sentence_selection", "sentence_label")
+    for part in PARTS
+}
+ONE: Mapping[str, Measure] = {
+    name: Measure(metric="scoring.metrics.evidence:Fever", arguments={"column": column}, given=("abstain",))
+    for name, column in {
+        "label_accuracy": "label",
+        "fever_score": "score",
+        **{f"evidence_{part}": part for part in PARTS},
+    }.items()
+}
+TEXT = "scoring.metrics.references"
+ROUGE_KINDS = {"rouge_1": "1", "rouge_2": "2", "rouge_l": "l", "rouge_lsum": "lsum"}
+TEXTS: Mapping[str, Measure] = {
+    **{
+        name: Measure(
+            metric=f"{TEXT}:BestRouge",
+            arguments={"kind": kind},
+            options={"part": PARTS, "stemmed": "flag"},
+        )
+        for name, kind in ROUGE_KINDS.items()
+    },
+    "bleu": Measure(metric=f"{TEXT}:ReferencesBleu"),
+    "chrf": Measure(metric=f"{TEXT}:ReferencesChrf", options={"words": "count"}),
+    "meteor": Measure(metric=f"{TEXT}:BestMeteor", options={"wordnet": "text"}),
+    "bertscore": Measure(
+        metric=f"{TEXT}:BestBertScore", options={"part": PARTS, "model": "text", "layer": "count"}
+    ),
+    "exact_match": Measure(metric=f"{TEXT}:ShortAnswer", arguments={"column": "exact"}),
+    "token_f1": Measure(metric=f"{TEXT}:ShortAnswer", arguments={"column": "f1"}),
+    "length": Measure(metric=f"{TEXT}:Length", arguments={"column": "words"}),
+}
+
+
+def _at(metric: str, cut: str = "maybe", **arguments: Any) -> Measure:
+    return Measure(metric=f"scoring.metrics.ranking:{metric}", cut=cut, arguments=arguments)
+
+
+RANKING: Mapping[str, Measure] = {
+    **{name: _at("Ranking", measure=name) for name in ("recall", "mrr", "success", "map")},
+    **{part: _at("RankingF1", cut="always", column=part) for part in ("precision", "f1")},
+    "ndcg": _at("GradedNdcg"),
+    "rbp": _at("GradedRanking", cut="always", measure="rbp"),
+    "r_precision": _at("RPrecision", cut=""),
+    "bpref": _at("Bpref", cut=""),
+}
+CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
+    "labels": LABELS,
+    "ranking": RANKING,
+    "text": TEXTS,
+    "spans": SPANS,
+    "evidence": SETS,
+    "evidence-one": ONE,
+    "numbers": NUMBERS,
+}
+
+
+class Naming:
+    """Turns what a rule set says of its measures into references to metrics."""
+
+    def __init__(
+        self, form: str, given: Mapping[str, Any], own: Sequence[str] = (), module: str = ""
+    ) -> None:
+        self.form, self.given = form, given
+        #: Classes of the folder's `measures.py`, and the module that it is.
+        self.own, self.module = own, module
+
+    def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
+        said = rules.value("measures")
+        if not isinstance(said, list) or not said:
+            if said is not None and "measures" in rules:
+                rules.refuse(
+                    "measures", "“measures” is no list, or an empty one", '["accuracy", { name = … }]'
+                )
+            return ()
+        found = [self._metric(entry, rules, place) for place, entry in enumerate(said)]
+        references = tuple(reference for reference in found if reference)
+        names = [reference.name for reference in references]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                rules.refuse("measures", f"two measures are called “{name}”", "a `name` for each")
+        return references
+
+    def _metric(self, entry: Any, rules: Keys, place: int) -> MetricRef | None:
+        entry = {"name": entry} if isinstance(entry, str) else entry
+        if not isinstance(entry, dict):
+            rules.refuse(
+                "measures", f"measure {place + 1} is no text and no table", '{ name = "f1_method", … }'
+            )
+            return None
+        keys = Keys(entry, (*rules.path, "measures"), rules.faults)
+        name = keys.text("name")
+        called = keys.text("measure", name) if name else ""
+        if not called:
+            return None
+        stem, at, depth = called.partition("@")
+        if stem in self.own:
+            keys.close()
+            return MetricRef(name, f"{self.module}:{stem}", {"given": self.given})
+        known = CATALOGUE[self.form]
+        measure = known.get(stem)
+        if measure is None:
+            rules.refuse(
+                "measures",
+                f"there is no measure “{called}” of the form {self.form}{near(stem, list(known))}",
+                f"one of {', '.join([*known, *self.own])}",
+            )
+            return None
+        arguments = dict(measure.arguments)
+        if at:
+            if not measure.cut or not depth.isdecimal() or int(depth) < 1:
+                rules.refuse(
+                    "measures", f"“{called}” has no such cut-off", f"{stem}@10" if measure.cut else stem
+                )
+                return None
+            arguments["cut"] = int(depth)
+        elif measure.cut == "always":
+            rules.refuse("measures", f"“{called}” has no cut-off", f"{stem}@10")
+            return None
+        arguments |= {option: self.given[option] for option in measure.given}
+        if fault := self._unfit(measure, stem):
+            rules.refuse("measures", *fault)
+            return None
+        for option, kind in measure.options.items():
+            self._take(option, kind, keys, arguments, stem)
+        keys.close()
+        return MetricRef(name, measure.metric, arguments)
+
+    def _unfit(self, measure: Measure, name: str) -> tuple[str, str] | None:
+        """Why a measure of labels is none of this task."""
+        if self.form != "labels":
+            return None
+        several = self.given["several"]
+        if measure.several is not None and measure.several != several:
+            words = "several labels" if measure.several else "one label"
+            return f"“{name}” is of tasks in which an instance has {words}", ""
+        has = {name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"}
+        if measure.needs == PROBABILITIES and PROBABILITIES not in has:
+            return f"“{name}” needs probabilities", 'probabilities = "optional" or "needed" in [task.answer]'
+        if measure.needs == SCORES and not has:
+            return f"“{name}” needs probabilities or confidence", "either of them in [task.answer]"
+        return None
+
+    def _take(self, option: str, kind: Any, keys: Keys, arguments: dict[str, Any], stem: str) -> None:
+        if kind == "label":
+            label = keys.text(option, self.given["positive"])
+            if label and label not in self.given["labels"]:
+                keys.refuse(option, f"“{label}” is no label", f"one of {', '.join(self.given['labels'])}")
+            elif not label:
+                keys.refuse("name", f"“{stem}” says no `label`", "one here, or `positive` in [task.answer]")
+            else:
+                arguments["label"] = label
+        elif option not in keys:
+            keys.value(option, None)
+        elif kind == "flag":
+            arguments[option] = keys.flag(option)
+        elif kind in ("number", "count"):
+            number = keys.number(option, least=1 if kind == "count" else 0)
+            if number is not None:
+                arguments[option] = int(number) if kind == "count" else number
+        elif kind == "text":
+            arguments[option] = keys.text(option)
+        else:
+            arguments[option] = keys.choice(option, kind)

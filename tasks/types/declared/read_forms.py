@@ -1,0 +1,177 @@
+"""What each form reads of a `task.toml` besides what all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tasks.types.declared.keys import Keys, kind
+from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, EvidenceTask
+from tasks.types.forms.instances import LEFT_OUT, WRONG, InstanceTask
+from tasks.types.forms.labels import NEEDED, NONE, OPTIONAL, LabelTask, StandIn, Treatment
+from tasks.types.forms.numbers import REDUCE, NumberTask
+from tasks.types.forms.rankings import LONGEST, RankingTask
+from tasks.types.forms.spans import SpanTask
+from tasks.types.forms.texts import TextTask
+from tasks.types.jsonlines import MAX_TEXT
+
+#: Reads [task.gold], [task.answer] and other tables of [task], and of the rule sets what is missing.
+Reading = Callable[[Mapping[str, Any], Keys, Keys, Keys, Sequence[Keys]], InstanceTask | None]
+ANSWER = "field"
+
+
+def _labels(
+    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    labels = answer.texts("labels")
+    several, any_of = answer.flag("several"), answer.flag("any_of")
+    if several and any_of:
+        answer.refuse("any_of", "“several” and “any_of” exclude each other", "one of them")
+    positive, abstain = answer.text("positive", ""), answer.text("abstain", "")
+    if positive and positive not in labels:
+        answer.refuse("positive", f"“{positive}” is no label", f"one of {', '.join(labels)}")
+    if abstain in labels:
+        answer.refuse("abstain", f"“{abstain}” is a label too", "a word that the gold does not have")
+    probabilities, confidence = (
+        answer.choice(name, (NONE, OPTIONAL, NEEDED), NONE) for name in ("probabilities", "confidence")
+    )
+    missing = {rule.text("name"): _treatment(rule, "missing", labels) for rule in rules}
+    abstained = {rule.text("name"): _treatment(rule, "abstained", labels) for rule in rules}
+    if not labels:
+        return None
+    return LabelTask(
+        **settings,
+        answer_field=answer.text(ANSWER, ""),
+        labels=labels,
+        several=several,
+        any_of=any_of,
+        positive=positive,
+        abstain=abstain,
+        missing=missing,
+        abstained=abstained,
+        probabilities=probabilities,
+        confidence=confidence,
+    )
+
+
+def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
+    """What becomes of instances that are not answered: a word, or of labels a table with one in its place."""
+    value = rule.value(name, WRONG)
+    if isinstance(value, dict) and labels:
+        own = rule.table(name)
+        label, confidence = own.choice("label", labels), own.number("confidence", least=0)
+        own.close()
+        if confidence is not None and confidence > 1:
+            own.refuse("confidence", f"“confidence” is {confidence:g}", "a number from 0 to 1")
+        return StandIn(label, confidence)
+    if value not in (WRONG, LEFT_OUT):
+        found = f"“{value}”" if isinstance(value, str) else kind(value)
+        expected = f"{WRONG}, {LEFT_OUT}" + (', or { label = "…" }' if labels else "")
+        rule.refuse(name, f"“{name}” is {found}", expected)
+    return WRONG if value != LEFT_OUT else LEFT_OUT
+
+
+def _missing(rules: Sequence[Keys]) -> dict[str, Treatment]:
+    return {rule.text("name"): _treatment(rule, "missing", ()) for rule in rules}
+
+
+def _numbers(
+    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    least, most, step = (answer.number(name) for name in ("least", "most", "step"))
+    if least is not None and most is not None and least >= most:
+        answer.refuse("most", f"“most” is {most:g}", f"more than {least:g}")
+    if step is not None and step <= 0:
+        answer.refuse("step", f"“step” is {step:g}", "a number above 0")
+    reduce = answer.choice("reduce", REDUCE, "mean")
+    field = answer.text(ANSWER, "")
+    return NumberTask(**settings, answer_field=field, least=least, most=most, step=step, reduce=reduce)
+
+
+def _texts(
+    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    longest = answer.number("longest", MAX_TEXT, least=1)
+    field = answer.text(ANSWER, "")
+    return TextTask(**settings, answer_field=field, longest=int(longest or MAX_TEXT), missing=_missing(rules))
+
+
+def _spans(
+    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    return SpanTask(
+        **settings,
+        answer_field=answer.text(ANSWER, ""),
+        text=answer.text("text", "text"),
+        labels=answer.texts("labels", ()),
+        overlap=answer.flag("overlap"),
+        missing=_missing(rules),
+    )
+
+
+def _pool(task: Keys) -> Keys:
+    pool = task.table("pool")
+    if "file" in pool and "/" in pool.text("file"):
+        pool.refuse("file", f"“{pool.text('file')}” is no name of a file", "a name without a folder")
+    return pool
+
+
+def _evidence(
+    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    pool, labels = _pool(task), answer.texts("labels")
+    shape = answer.choice("shape", ("sets", "one"))
+    given = answer.text("given", "")
+    if given and given not in settings["shown"]:
+        settings = {**settings, "shown": (*settings["shown"], given)}
+    facts: dict[str, Any] = {
+        "answer_field": answer.text(ANSWER, ""),
+        "abstain": answer.text("abstain", ""),
+        "given": given,
+        "pool_file": pool.text("file"),
+        "pool_id": pool.text("id", "doc_id"),
+        "pool_sentences": pool.text("sentences", "abstract"),
+        "pool_shown": pool.texts("shown", ()),
+    }
+    pool.close()
+    shapes: dict[str, type[EvidenceTask]] = {"sets": EvidenceSets, "one": EvidenceOfOne}
+    if not labels or not shape:
+        return None
+    return shapes[shape](**settings, **facts, labels=labels, missing=_missing(rules))
+
+
+def _ranking(
+    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    candidates = answer.text("candidates", "")
+    facts: dict[str, Any] = {}
+    if not candidates:
+        pool = _pool(task)
+        facts = {
+            "pool_file": pool.text("file"),
+            "pool_id": pool.text("id", "id"),
+            "pool_text": pool.text("text", "text"),
+            "pool_shown": pool.texts("shown", ()),
+        }
+        pool.close()
+    elif candidates not in settings["shown"]:
+        settings = {**settings, "shown": (*settings["shown"], candidates)}
+    longest = answer.number("longest", LONGEST, least=1)
+    return RankingTask(
+        **settings,
+        **facts,
+        answer_field=answer.text(ANSWER, ""),
+        candidates=candidates,
+        query=answer.text("query", settings["shown"][0] if settings["shown"] else ""),
+        longest=int(longest or LONGEST),
+    )
+
+
+FORMS: Mapping[str, Reading] = {
+    "labels": _labels,
+    "ranking": _ranking,
+    "text": _texts,
+    "spans": _spans,
+    "evidence": _evidence,
+    "numbers": _numbers,
+}

@@ -1,0 +1,221 @@
+"""What supports or contradicts a claim: sentences of documents, with labels of documents or of the claim."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.types.base import Index
+from tasks.types.files import InputFile
+from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.jsonlines import Line, as_lines, read_records, record_id
+from tasks.types.problems import Problem, Problems
+from tasks.types.text import json_kind
+
+LABEL = "label"
+#: By document: its label, and the sets of sentences of which any whole one is enough.
+GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
+#: By document: the label given, and the sentences in the order given.
+GivenSets = dict[str, tuple[str, tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The documents with all that the file says of them, and how many sentences each has."""
+
+    records: Mapping[str, Mapping[str, Any]]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceTask(InstanceTask):
+    """What both shapes share: labels, one of which may ``abstain``, and a pool of documents.
+
+    ``pool_id`` and ``pool_sentences`` are fields of its documents; what ``pool_shown`` names participants see
+    besides. ``given`` is a field of the claim with documents that participants see, or none.
+    """
+
+    labels: tuple[str, ...]
+    abstain: str = ""
+    pool_id: str = "doc_id"
+    pool_sentences: str = "abstract"
+    pool_shown: tuple[str, ...] = ()
+    given: str = ""
+
+    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Pool:
+        records: dict[str, Mapping[str, Any]] = {}
+        sizes: dict[str, int] = {}
+        for file in files:
+            for record in read_records(file, problems):
+                name, sentences = record_id(record.value, self.pool_id), record.value.get(self.pool_sentences)
+                if not name or name in records:
+                    fault = (
+                        f"“{self.pool_id}” is missing" if not name else f"document “{name}” is there twice"
+                    )
+                    problems.append(record.problem(fault, "an id for each document"))
+                elif not isinstance(sentences, list) or not all(isinstance(own, str) for own in sentences):
+                    problems.append(
+                        record.problem(f"“{self.pool_sentences}” is no list of texts", "a list of sentences")
+                    )
+                else:
+                    records[name], sizes[name] = record.value, len(sentences)
+        if not records and not problems.has_errors:
+            problems.append(
+                Problem(message=f"there is no {self.pool_file}, or nothing in it", expected="documents")
+            )
+        return Pool(records, sizes)
+
+    def public_pool(self, pool: Pool) -> Iterator[tuple[str, bytes]]:
+        keys = (self.pool_id, self.pool_sentences, *self.pool_shown)
+        rows = ({key: record[key] for key in keys if key in record} for record in pool.records.values())
+        yield self.pool_file, as_lines(rows)
+
+    def index_facts(self, content: Content) -> Index:
+        return {"sizes": dict(content.pool.sizes)}
+
+    def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
+        allowed = (*self.labels, *([self.abstain] if self.abstain and may_abstain else []))
+        if isinstance(value, str) and value in allowed:
+            return value
+        found = (
+            f"“{value[:100]}” is no label" if isinstance(value, str) else f"“{LABEL}” is {json_kind(value)}"
+        )
+        fault("“label” is missing" if value is None else found, f"one of {', '.join(allowed)}")
+        return None
+
+    def sentences_of(
+        self, value: Any, document: str, sizes: Mapping[str, int] | None, fault: Fault
+    ) -> tuple[int, ...] | None:
+        """Numbers from 0 of a document that is in the pool, where that is known."""
+        if sizes is not None and document not in sizes:
+            fault(f"document “{document[:100]}” is not in the pool", "the id of a document")
+            return None
+        if not isinstance(value, list) or any(type(own) is not int for own in value):
+            fault(f"“sentences” of “{document[:100]}” is no list of whole numbers", "such as [0, 2]")
+            return None
+        most = None if sizes is None else sizes[document]
+        if wrong := [own for own in value if own < 0 or (most is not None and own >= most)]:
+            fault(f"document “{document[:100]}” has no sentence {wrong[0]}", f"from 0 to {(most or 1) - 1}")
+            return None
+        return tuple(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceSets(EvidenceTask):
+    """For each claim documents, each with a label and sets of sentences, as SciFact has them."""
+
+    @property
+    def example(self) -> Any:
+        return {"12": {"sentences": [0], LABEL: self.labels[0]}}
+
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        value = at_path(record, self.field)
+        if not isinstance(value, dict):
+            fault(
+                f"“{self.field}” is {'missing' if value is None else json_kind(value)}",
+                "an object of documents",
+            )
+            return None
+        found: GoldSets = {}
+        for document, sets in value.items():
+            if not isinstance(sets, list) or not sets or not all(isinstance(own, dict) for own in sets):
+                fault(
+                    f"document “{document[:100]}” has no list of evidence sets",
+                    '[{"sentences": [0], "label": …}]',
+                )
+                return None
+            labels = {self.label_of(own.get(LABEL), fault, may_abstain=False) for own in sets}
+            sentences = [self.sentences_of(own.get("sentences"), document, None, fault) for own in sets]
+            if None in labels or None in sentences:
+                return None
+            if len(labels) > 1:
+                fault(f"the sets of document “{document[:100]}” have several labels", "one for each document")
+                return None
+            flat = [own for numbers in sentences for own in numbers or ()]
+            if len(flat) > len(set(flat)) or any(not numbers for numbers in sentences):
+                fault(
+                    f"a sentence of “{document[:100]}” is in two sets, or a set is empty",
+                    "each sentence in one set",
+                )
+                return None
+            found[document] = (str(labels.pop()), tuple(frozenset(numbers or ()) for numbers in sentences))
+        return found
+
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        value = line.value.get(self.answer_key)
+        if not isinstance(value, dict):
+            line.wrong(
+                f"“{self.answer_key}” is {'missing' if value is None else json_kind(value)}",
+                self.form.example,
+            )
+            return None
+        found: GivenSets = {}
+        for document, own in value.items():
+            if not isinstance(own, dict):
+                line.wrong(f"document “{document[:100]}” is {json_kind(own)}", self.form.example)
+                continue
+            label = self.label_of(own.get(LABEL), line.wrong, may_abstain=True)
+            sentences = self.sentences_of(own.get("sentences"), document, index["sizes"], line.wrong)
+            if label is not None and sentences is not None and label != self.abstain:
+                found[document] = (label, sentences)
+        return found
+
+    def gold_text(self, gold: Any) -> str:
+        return "\n".join(
+            f"{document}: {label} {[sorted(own) for own in sets]}" for document, (label, sets) in gold.items()
+        )
+
+    def answer_text(self, answer: Any) -> str:
+        return "\n".join(f"{document}: {label} {list(own)}" for document, (label, own) in answer.items())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``sentences`` are `document:number`; of gold sets, of which any whole one is enough."""
+
+    label: str
+    sentences: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceOfOne(EvidenceTask):
+    """For each claim one label, and sentences of any documents, as FEVER has them."""
+
+    @property
+    def example(self) -> Any:
+        return ["d1:0"]
+
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        label = self.label_of(record.get(LABEL), fault, may_abstain=True)
+        value = at_path(record, self.field)
+        sets = [] if value is None else value
+        if not isinstance(sets, list) or not all(
+            isinstance(own, list) and own and all(isinstance(sentence, str) for sentence in own)
+            for own in sets
+        ):
+            fault(f"“{self.field}” is no list of evidence sets", '[["d1:0", "d1:2"]]')
+            return None
+        if label is not None and label != self.abstain and not sets:
+            fault(
+                f"“{self.field}” is empty",
+                f"a set of sentences, unless the label is {self.abstain or 'another'}",
+            )
+            return None
+        return None if label is None else Verdict(label, tuple(frozenset(own) for own in sets))
+
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        label = self.label_of(line.value.get(LABEL), line.wrong, may_abstain=True)
+        value = line.value.get(self.answer_key, [])
+        if not isinstance(value, list) or not all(isinstance(own, str) for own in value):
+            line.wrong(f"“{self.answer_key}” is no list of texts", '["d1:0"]')
+            return None
+        for sentence in value:
+            document, _, number = sentence.rpartition(":")
+            numbers = [int(number)] if number.isdecimal() and len(number) < 10 else None
+            self.sentences_of(numbers, document, index["sizes"], line.wrong)
+        return Verdict(label, tuple(value)) if label is not None and line.is_sound else None
+
+    def gold_text(self, gold: Any) -> str:
+        return "\n".join([gold.label, *(", ".join(sorted(own)) for own in gold.sentences)])
+
+    def answer_text(self, answer: Any) -> str:
+        return "\n".join([answer.label, *answer.sentences])

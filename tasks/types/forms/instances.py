@@ -1,0 +1,435 @@
+"""Instances with one answer each: gold, inputs and runs read by line, classes, units, what participants see.
+
+A form of task says what its answers are; everything else is here.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+from tasks.types.base import MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
+from tasks.types.files import CLUTTER, InputFile
+from tasks.types.jsonlines import (
+    AnswerForm,
+    Line,
+    Record,
+    as_lines,
+    is_records_file,
+    read_answers,
+    read_records,
+    record_id,
+    well_formed,
+)
+from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.ranking.records import digest_of
+from tasks.types.run_forms import RunForm
+from tasks.types.text import decoded, json_kind
+
+INPUTS = "inputs.jsonl"
+JSON_FORMS, TABLES, TREC = ("jsonl", "json"), {"csv": ",", "tsv": "\t"}, "trec"
+FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
+#: The treatments of instances that a run does not answer.
+WRONG, LEFT_OUT = "wrong", "left-out"
+
+#: Notes what is wrong and what was expected.
+Fault = Callable[[str, str], None]
+
+
+def at_path(record: Mapping[str, Any], path: str) -> Any:
+    """What stands at a dotted path, None where nothing does; a key with dots of its own goes first."""
+    if path in record:
+        return record[path]
+    value: Any = record
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def without_path(value: Any, path: str) -> Any:
+    """A copy without what stands at a dotted path."""
+    if not isinstance(value, Mapping):
+        return value
+    head, _, rest = path.partition(".")
+    if not rest or path in value:
+        return {key: own for key, own in value.items() if key != path}
+    return {key: without_path(own, rest) if key == head else own for key, own in value.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dimension:
+    """The classes of instances by a field, which may be a secret one.
+
+    ``reading`` is how its value becomes a class: as it is, or as ``year``, ``before:DATE``, ``words``,
+    ``characters``, ``count``; numbers are parted at the ``cuts``. Instances without the field are of the
+    class ``absent``, or of none. Those whose fields are as in ``joined`` belong to each class besides.
+    """
+
+    name: str
+    field: str
+    reading: str = ""
+    cuts: tuple[float, ...] = ()
+    absent: str = ""
+    joined: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def features(self, records: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+        own = [self.classes_of(record) for record in records]
+        if not self.joined:
+            return own
+        everywhere = sorted({name for classes in own for name in classes} - {self.absent})
+        return [
+            tuple(dict.fromkeys((*everywhere, *classes)))
+            if all(str(at_path(record, path)) == value for path, value in self.joined.items())
+            else classes
+            for record, classes in zip(records, own, strict=True)
+        ]
+
+    def classes_of(self, record: Mapping[str, Any]) -> tuple[str, ...]:
+        value = at_path(record, self.field)
+        if value is None or value in ("", []):
+            return (self.absent,) if self.absent else ()
+        if self.reading in ("words", "characters", "count"):
+            sizes = {"words": lambda: len(str(value).split()), "characters": lambda: len(str(value))}
+            value = sizes[self.reading]() if self.reading in sizes else _count(value)
+        elif self.reading == "year":
+            value = str(value)[:4]
+        elif self.reading:
+            date = self.reading.partition(":")[2]
+            day = (
+                f"{value}-01-01"
+                if len(str(value)) == 4
+                else f"{value}-01"
+                if len(str(value)) == 7
+                else str(value)
+            )
+            value = f"before {date}" if day < date else f"{date} or later"
+        if self.cuts and isinstance(value, int | float):
+            return (self._part(value),)
+        return tuple(
+            dict.fromkeys(_class_name(own) for own in (value if isinstance(value, list) else [value]))
+        )
+
+    def _part(self, value: float) -> str:
+        place = bisect_right(self.cuts, value)
+        if place == 0:
+            return f"under {self.cuts[0]:g}"
+        if place == len(self.cuts):
+            return f"{self.cuts[-1]:g} or more"
+        return f"{self.cuts[place - 1]:g} to under {self.cuts[place]:g}"
+
+
+def _count(value: Any) -> int:
+    return len(value) if isinstance(value, list | dict) else 1
+
+
+def _class_name(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """``gold`` is what the form made of the answer, None where only inputs are known; ``record`` is all that
+    the file says of it.
+    """
+
+    id: str
+    gold: Any
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What gold is: the instances in their order, and what the form reads besides, such as a pool."""
+
+    instances: tuple[Instance, ...]
+    pool: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceTask(ABC):
+    """One answer for each instance. Gold is a file of records, a run JSON lines or a JSON list.
+
+    ``shown`` are the fields that participants see, without the dotted paths ``hidden``; all else of the gold
+    is secret. ``unit`` is the field whose equal values are resampled together, the instance where it is
+    empty.
+    ``missing`` says by rule set what becomes of instances without an answer.
+    """
+
+    id: str = "id"
+    field: str
+    answer_field: str = ""
+    shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    dimensions: tuple[Dimension, ...] = ()
+    unit: str = ""
+    files: str = JSON_FORMS[0]
+    delimiter: str = ""
+    pool_file: str = ""
+    #: Whether measures read more of an instance and of a line than the answer.
+    keeps_records: bool = False
+    missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    #: What a message calls an answer.
+    noun: ClassVar[str] = "answer"
+
+    # What a form says.
+
+    @abstractmethod
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        """The gold of a record; what is wrong with it is noted."""
+
+    @abstractmethod
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        """The answer on a line; None, and noted, where there is none."""
+
+    @property
+    @abstractmethod
+    def example(self) -> Any:
+        """An answer as a line of a run has it."""
+
+    def pairs_of(self, content: Content, answers: list[Any], rules: str) -> tuple[list[Any], list[Any]]:
+        """Gold and answers as the metrics take them, a row an instance; an answer is None where it is
+        missing.
+        """
+        leaves_out = self.missing.get(rules) == LEFT_OUT
+        gold = [instance.gold for instance in content.instances]
+        if leaves_out:
+            gold = [None if answer is None else own for own, answer in zip(gold, answers, strict=True)]
+        return gold, answers
+
+    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Any:
+        """What stands beside the instances, such as the documents that are ranked."""
+        return None
+
+    def public_pool(self, pool: Any) -> Iterator[tuple[str, bytes]]:
+        """The files of the pool as participants have them."""
+        yield from ()
+
+    def index_facts(self, content: Content) -> Index:
+        """What a run is checked by besides the names of the instances; nothing of the gold."""
+        return {}
+
+    def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
+        return {}
+
+    def gold_text(self, gold: Any) -> str:
+        return str(gold)
+
+    def answer_text(self, answer: Any) -> str:
+        return str(answer)
+
+    # What all forms share.
+
+    @property
+    def answer_key(self) -> str:
+        return self.answer_field or self.field
+
+    @property
+    def form(self) -> AnswerForm:
+        example = json.dumps({self.id: "s1", self.answer_key: self.example}, ensure_ascii=False)
+        return AnswerForm(example=example, noun=self.noun, id=self.id)
+
+    @property
+    def run_form(self) -> RunForm:
+        return RunForm(described=self.form.files, keys=(frozenset({self.answer_key}),))
+
+    def is_gold_file(self, name: str) -> bool:
+        return bool(self.pool_file and PurePosixPath(name).name == self.pool_file) or self.is_instances_file(
+            name
+        )
+
+    def is_instances_file(self, name: str) -> bool:
+        path = PurePosixPath(name)
+        if path.name == self.pool_file or CLUTTER.intersection(path.parts):
+            return False
+        if self.files in JSON_FORMS:
+            return is_records_file(name)
+        return path.suffix.lower() in {TREC: (".txt", ".qrels", ".trec")}.get(self.files, (f".{self.files}",))
+
+    def read_gold(self, files: Sequence[InputFile], options: Options) -> Split:
+        """Raises InputRefused with everything that is wrong with the files."""
+        content = self.content(files, with_gold=True)
+        parts = (
+            json.dumps(instance.record, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+            + b"\n"
+            for instance in sorted(content.instances, key=lambda instance: instance.id)
+        )
+        pools = sorted(self.public_pool(content.pool))
+        return Split(
+            content=content,
+            instances=len(content.instances),
+            index=self.index(content),
+            digest=digest_of(*parts, *(data for _, data in pools)).hex(),
+        )
+
+    def read_inputs(self, files: Sequence[InputFile], options: Options) -> Index:
+        """Of public files, or of gold, whose answers are not looked at."""
+        names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
+        # Public files are in this form, whatever the gold is in.
+        others = [file for file in files if file.parts[-1] == self.pool_file]
+        form = replace(self, files=JSON_FORMS[0]) if names else self
+        return self.index(form.content([*names, *others] if names else files, with_gold=False))
+
+    def public_files(self, files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+        """The instances with the fields that are shown, and the pool."""
+        content = self.content(files, with_gold=True)
+        yield INPUTS, as_lines(self.public(instance) for instance in content.instances)
+        yield from self.public_pool(content.pool)
+
+    def contents(self, files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+        for instance in split.content.instances:
+            shown = self.public(instance)
+            del shown[self.id]
+            yield shown, at_path(instance.record, self.field)
+
+    def public(self, instance: Instance) -> dict[str, Any]:
+        record: Any = {self.id: instance.record.get(self.id, instance.id)}
+        record |= {name: instance.record[name] for name in self.shown if name in instance.record}
+        for path in self.hidden:
+            record = without_path(record, path)
+        return dict(record)
+
+    def read_run(
+        self, files: Sequence[InputFile], index: Index, options: Options
+    ) -> tuple[Any, list[Problem]]:
+        """The answers by instance, and everything that is wrong with the files."""
+        names = dict.fromkeys(index["instances"])
+        return read_answers(
+            files, names, lambda name, line: self.answer_of(line, name, index), self.form, named=self.named
+        )
+
+    def named(self, file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
+        for record in read_records(file, problems):
+            yield record_id(record.value, self.id), record
+
+    def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
+        """One row an instance."""
+        content: Content = split.content
+        names = [instance.id for instance in content.instances]
+        found = [run.get(name) for name in names]
+        gold, answers = self.pairs_of(content, found, rules)
+        records = [instance.record for instance in content.instances]
+        return Pairs(
+            gold=gold,
+            answers=answers,
+            units=[str(at_path(record, self.unit)) for record in records] if self.unit else names,
+            features={dimension.name: dimension.features(records) for dimension in self.dimensions},
+            names=names,
+            notes={"missing_answers": found.count(None), **self.notes_of(found)},
+        )
+
+    def show_instances(
+        self, files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+    ) -> Iterator[ShownInstance]:
+        content: Content = split.content
+        for instance, answer in zip(content.instances[:MAX_SHOWN], pairs.answers, strict=False):
+            shown = {name: value for name, value in self.public(instance).items() if name != self.id}
+            yield ShownInstance(
+                name=instance.id,
+                given="\n".join(f"{name}: {_class_name(value)}" for name, value in shown.items()),
+                gold=self.gold_text(instance.gold),
+                answer="" if answer is None else self.answer_text(answer),
+            )
+
+    def index(self, content: Content) -> Index:
+        return {"instances": [instance.id for instance in content.instances], **self.index_facts(content)}
+
+    def content(self, files: Sequence[InputFile], *, with_gold: bool) -> Content:
+        """Instances in the order of the files. Raises InputRefused with everything that is wrong."""
+        problems = Problems()
+        by_id: dict[str, Instance] = {}
+        fields: set[str] = set()
+        for file in files:
+            for record in self.records(file, problems) if self.is_instances_file(file.name) else ():
+                instance = self._instance(record, by_id, problems, with_gold=with_gold)
+                if instance:
+                    by_id[instance.id] = instance
+                    fields |= instance.record.keys()
+        pool = self.read_pool([file for file in files if file.parts[-1] == self.pool_file], problems)
+        if not by_id and not problems.has_errors:
+            expected = (
+                "a table"
+                if self.files in TABLES
+                else "a file of qrels"
+                if self.files == TREC
+                else "JSON lines"
+            )
+            problems.append(Problem(message="no instances are here", expected=expected))
+        for name in self.shown if by_id and not problems.has_errors else ():
+            if name not in fields:
+                problems.append(Problem(message=f"no instance has the field “{name}”, which is shown"))
+        if problems.has_errors:
+            raise InputRefused([*problems, *problems.rest()])
+        return Content(tuple(by_id.values()), pool)
+
+    def _instance(
+        self, record: Record, seen: Mapping[str, Instance], problems: Problems, *, with_gold: bool
+    ) -> Instance | None:
+        faults: list[tuple[str, str]] = []
+        name = record_id(record.value, self.id)
+        if not name:
+            faults.append((f"“{self.id}” is missing", "a text or a whole number"))
+        elif name in seen:
+            faults.append((f"instance “{name}” is there twice", "an id for each instance"))
+        if self.unit and with_gold:
+            value = at_path(record.value, self.unit)
+            if value is None or value == "" or isinstance(value, bool | list | dict):
+                faults.append(
+                    (f"“{self.unit}” is {'missing' if value is None else json_kind(value)}", "a text")
+                )
+        gold = self.gold_of(record.value, lambda *fault: faults.append(fault)) if with_gold else None
+        for message, expected in faults:
+            problems.append(record.problem(message, expected))
+        return None if faults or not name else Instance(well_formed(name), gold, record.value)
+
+    def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
+        if self.files in JSON_FORMS:
+            yield from read_records(file, problems)
+        elif self.files == TREC:
+            yield from self._qrels(file, problems)
+        else:
+            yield from table_records(file, self.delimiter or TABLES[self.files], problems)
+
+    def _qrels(self, file: InputFile, problems: Problems) -> Iterator[Record]:
+        """A record a topic, whose answers are graded."""
+        by_topic: dict[str, tuple[int, dict[str, int]]] = {}
+        for number, raw in enumerate(file.lines(), start=1):
+            parts = decoded(raw).split()
+            if parts and (len(parts) != 4 or not parts[3].lstrip("-").isdecimal()):
+                problems.append(
+                    file.problem("no line of qrels", "topic 0 document grade", line=number, raw=decoded(raw))
+                )
+            elif parts:
+                by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(0, int(parts[3]))
+        for place, (topic, (line, grades)) in enumerate(by_topic.items(), start=1):
+            yield Record(file.shown, line, place, {self.id: topic, self.field: grades})
+
+
+def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[Record]:
+    """The rows of a table with a header; empty cells are fields that are absent."""
+    rows = csv.reader(io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True)
+    heads: list[str] = []
+    place = 0
+    try:
+        for row in rows:
+            if not heads:
+                heads = row
+                if len(set(heads)) < len(heads):
+                    problems.append(file.problem("a name of a column stands there twice", line=1))
+                    return
+            elif len(row) != len(heads):
+                message = f"{len(row)} cells under {len(heads)} columns"
+                problems.append(file.problem(message, "a cell for each column", line=rows.line_num))
+            else:
+                place += 1
+                cells = {name: cell for name, cell in zip(heads, row, strict=True) if cell != ""}
+                yield Record(file.shown, rows.line_num, place, cells, delimiter.join(row))
+    except csv.Error as fault:
+        problems.append(file.problem(f"no table: {fault}", line=rows.line_num))

@@ -1,0 +1,205 @@
+"""One label for each instance, or several: classification."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.types.base import Index
+from tasks.types.forms.instances import LEFT_OUT, WRONG, Content, Fault, InstanceTask, at_path
+from tasks.types.jsonlines import AnswerForm, Line
+from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
+from tasks.types.text import json_kind
+
+LABEL = "label"
+NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
+#: How sure a line is of its label that does not say so, where a run may say.
+UNSTATED = 0.5
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """The label that an instance has which a run leaves out. With a confidence it counts as an answer in
+    every measure, without one as a label alone.
+    """
+
+    label: str
+    confidence: float | None = None
+
+
+#: `wrong`, `left-out`, or a label in its place.
+Treatment = str | StandIn
+
+
+class LabelSet(tuple[str, ...]):
+    """The labels of an instance that may have several, in the order of the task's, each once."""
+
+    __slots__ = ()
+
+
+class GoldLabel(str):
+    """A label, equal to the same text, with all that the gold says of its instance."""
+
+    __slots__ = ("record",)
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelTask(InstanceTask):
+    """One of ``labels`` for each instance, or ``several``.
+
+    Where ``any_of``, the gold is a list of labels of which any is right: a right answer counts as the label
+    that it names, a wrong one against the first. ``abstain`` is a label of runs that says nothing.
+    ``abstained`` and ``missing`` say by rule set what becomes of such instances. ``probabilities`` and
+    ``confidence`` are what a line may give besides: none, optional or needed.
+    """
+
+    labels: tuple[str, ...]
+    field: str = LABEL
+    several: bool = False
+    any_of: bool = False
+    #: The label that precision, recall and F1 are of where none is named.
+    positive: str = ""
+    abstain: str = ""
+    probabilities: str = OPTIONAL
+    confidence: str = NONE
+    abstained: Mapping[str, Treatment] = dataclasses.field(default_factory=dict)
+
+    @property
+    def example(self) -> Any:
+        return [self.labels[0]] if self.several else self.labels[0]
+
+    @property
+    def form(self) -> AnswerForm:
+        return AnswerForm(example=super().form.example, id=self.id)
+
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        value = at_path(record, self.field)
+        is_list = self.several or self.any_of
+        labels = self._labels(
+            value, fault, self.field, self.labels, is_list=is_list, is_there=value is not None
+        )
+        if labels is None:
+            return None
+        if is_list:
+            return labels
+        label = GoldLabel(labels[0])
+        label.record = record if self.keeps_records else {}
+        return label
+
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        def fault(message: str, expected: str) -> None:
+            line.wrong(message, expected)
+
+        key = self.answer_key
+        allowed = (*self.labels, *([self.abstain] if self.abstain else []))
+        labels = self._labels(
+            line.value.get(key), fault, key, allowed, is_list=self.several, is_there=key in line.value
+        )
+        if labels is None or self.several:
+            return labels
+        try:
+            probabilities = (
+                read_probabilities(line.value, self.labels) if self.probabilities != NONE else None
+            )
+        except ProbabilitiesRefused as refused:
+            return fault(refused.message, refused.expected)
+        if self.probabilities == NEEDED and probabilities is None:
+            return fault("“probabilities” is missing", "a probability for each label")
+        confidence = self._confidence(line)
+        if not line.is_sound:
+            return None
+        if probabilities or confidence is not None or self.keeps_records:
+            record = line.value if self.keeps_records else None
+            return LabelWithProbabilities(labels[0], probabilities, confidence=confidence, record=record)
+        return labels[0]
+
+    def pairs_of(self, content: Content, answers: list[Any], rules: str) -> tuple[list[Any], list[Any]]:
+        missing, abstained = self.missing.get(rules, WRONG), self.abstained.get(rules, WRONG)
+        treated = [
+            _treated(missing, None)
+            if answer is None
+            else _treated(abstained, answer)
+            if self.abstain and answer == self.abstain
+            else answer
+            for answer in answers
+        ]
+        gold = [instance.gold for instance in content.instances]
+        if self.any_of:
+            gold = [
+                answer if answer in labels else labels[0]
+                for labels, answer in zip(gold, treated, strict=True)
+            ]
+        return gold, treated
+
+    def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
+        return {"abstained": sum(answer == self.abstain for answer in answers)} if self.abstain else {}
+
+    def gold_text(self, gold: Any) -> str:
+        return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
+
+    def answer_text(self, answer: Any) -> str:
+        return self.gold_text(answer)
+
+    def _confidence(self, line: Line) -> float | None:
+        if self.confidence == NONE:
+            return None
+        value = line.value.get("confidence")
+        if value is None and self.confidence == OPTIONAL:
+            return UNSTATED
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            found = (
+                "missing"
+                if value is None
+                else f"{value:g}"
+                if type(value) in (int, float)
+                else json_kind(value)
+            )
+            line.wrong(f"“confidence” is {found}", "a number from 0 to 1")
+            return None
+        return float(value)
+
+    def _labels(
+        self, value: Any, fault: Fault, key: str, allowed: Sequence[str], *, is_list: bool, is_there: bool
+    ) -> LabelSet | None:
+        """As a tuple, of one where there are not several; None, and noted, where it is something else."""
+        expected = f"one of {', '.join(allowed)}"
+        if not is_there:
+            fault(f"“{key}” is missing", expected)
+            return None
+        if is_list:
+            # A cell of a table can hold one label.
+            values = value if isinstance(value, list) else [value] if isinstance(value, str) else None
+            if values is None or (not values and not self.several):
+                fault(
+                    f"“{key}” is {'empty' if values == [] else json_kind(value)}",
+                    f"a list of labels, each {expected}",
+                )
+                return None
+        else:
+            values = [value]
+        for own in values:
+            if isinstance(own, bool) or not isinstance(own, str | int):
+                fault(f"“{key}” {'holds' if is_list else 'is'} {json_kind(own)}", expected)
+                return None
+            if str(own) not in allowed:
+                fault(f"“{str(own)[:100]}” is no label", expected)
+                return None
+        given = Counter(map(str, values))
+        if twice := [label for label, count in given.items() if count > 1]:
+            fault(f"“{key}” names {twice[0]} twice", "each label once")
+            return None
+        in_order = given if self.any_of else (label for label in allowed if label in given)
+        return LabelSet(in_order)
+
+
+def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
+    """``answer`` is None where it is missing."""
+    is_answer = answer is not None
+    if isinstance(treatment, StandIn):
+        is_answer = is_answer or treatment.confidence is not None
+        return LabelWithProbabilities(treatment.label, confidence=treatment.confidence, is_answer=is_answer)
+    if treatment == LEFT_OUT:
+        return LabelWithProbabilities(answer or "", is_left_out=True, is_answer=is_answer)
+    return answer

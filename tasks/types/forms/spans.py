@@ -1,0 +1,89 @@
+"""Spans of a text for each instance: what is cited, named, or said where."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tasks.types.base import Index
+from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.jsonlines import Line
+from tasks.types.text import json_kind
+
+#: Start and end as offsets of code points, the end excluded, and the label.
+Span = tuple[int, int, str]
+
+
+class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
+    """In the order of the text; ``text`` is what they are spans of, empty where it is not known."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanTask(InstanceTask):
+    """Spans of the field ``text``, each with one of ``labels`` where there are any. They are not empty, and
+    overlap only where ``overlap`` says so.
+    """
+
+    text: str = "text"
+    labels: tuple[str, ...] = ()
+    overlap: bool = False
+
+    @property
+    def example(self) -> Any:
+        return [[4, 9, *self.labels[:1]]]
+
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        text = at_path(record, self.text)
+        if not isinstance(text, str):
+            fault(f"“{self.text}” is {'missing' if text is None else json_kind(text)}", "a text")
+            return None
+        spans = self._spans(at_path(record, self.field), self.field, len(text), fault)
+        if spans is not None:
+            spans.text = text
+        return spans
+
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        return self._spans(
+            line.value.get(self.answer_key), self.answer_key, index["lengths"][name], line.wrong
+        )
+
+    def index_facts(self, content: Content) -> Index:
+        texts = {instance.id: at_path(instance.record, self.text) for instance in content.instances}
+        return {"lengths": {name: len(text) if isinstance(text, str) else 0 for name, text in texts.items()}}
+
+    def gold_text(self, gold: Any) -> str:
+        return "\n".join(f"{start}-{end} {label}".rstrip() for start, end, label in gold)
+
+    def answer_text(self, answer: Any) -> str:
+        return self.gold_text(answer)
+
+    def _spans(self, value: Any, key: str, length: int, fault: Fault) -> Spans | None:
+        size = 3 if self.labels else 2
+        expected = "a list of [start, end, label]" if self.labels else "a list of [start, end]"
+        if not isinstance(value, list):
+            fault(f"“{key}” is {'missing' if value is None else json_kind(value)}", expected)
+            return None
+        spans: list[Span] = []
+        for place, own in enumerate(value, start=1):
+            if not isinstance(own, list) or len(own) != size or any(type(at) is not int for at in own[:2]):
+                fault(f"span {place} of “{key}” is no span", expected)
+            elif not 0 <= own[0] < own[1] <= length:
+                message = f"span {place} of “{key}” goes from {own[0]} to {own[1]}"
+                fault(message, f"a start before the end, from 0 to {length}, where the text ends")
+            elif self.labels and own[2] not in self.labels:
+                fault(f"span {place} of “{key}” has no label of these", f"one of {', '.join(self.labels)}")
+            else:
+                spans.append((own[0], own[1], own[2] if self.labels else ""))
+        if len(spans) < len(value):
+            return None
+        ordered = sorted(spans)
+        for (start, end, label), (later, to, other) in pairwise(ordered):
+            if (start, end, label) == (later, to, other):
+                fault(f"“{key}” has the span {start} to {end} twice", "each span once")
+                return None
+            if later < end and not self.overlap:
+                fault(f"spans {start} to {end} and {later} to {to} of “{key}” overlap", "spans side by side")
+                return None
+        return Spans(ordered)

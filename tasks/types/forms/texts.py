@@ -1,0 +1,46 @@
+"""A text for each instance, held against one or more references: generation and short answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.types.base import Index
+from tasks.types.forms.instances import Fault, InstanceTask, at_path
+from tasks.types.jsonlines import MAX_TEXT, Line, well_formed
+from tasks.types.text import json_kind
+
+
+class References(tuple[str, ...]):
+    """The texts of which any may be met, one at least."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTask(InstanceTask):
+    """A text of at most ``longest`` characters; it may be empty."""
+
+    longest: int = MAX_TEXT
+
+    @property
+    def example(self) -> Any:
+        return "A text."
+
+    @property
+    def answer_key(self) -> str:
+        return self.answer_field or "text"
+
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        value = at_path(record, self.field)
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not values or not all(isinstance(own, str) for own in values):
+            found = "missing" if value is None else "empty" if value == [] else json_kind(value)
+            fault(f"“{self.field}” is {found}", "a text or a list of texts")
+            return None
+        return References(map(well_formed, values))
+
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        return line.text(self.answer_key, example=self.form.example, longest=self.longest)
+
+    def gold_text(self, gold: Any) -> str:
+        return "\n".join(gold)

@@ -1,0 +1,99 @@
+"""The lines of a TOML file's keys, for messages about them."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+
+#: Names of tables and keys; in an array of tables, the number of the table from 0.
+KeyPath = tuple[str | int, ...]
+
+_STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_KEY_PART = re.compile(r"[ \t]*(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*")
+_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'", re.DOTALL
+)
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+class KeyLines:
+    """The lines of a file's keys. The text must be sound TOML: read it with tomllib first."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[KeyPath, int] = dict(_statements(text))
+
+    def line(self, path: KeyPath) -> int:
+        while path and path not in self._lines:
+            path = path[:-1]
+        return self._lines.get(path, 1)
+
+    def path_at(self, line: int) -> KeyPath:
+        return max((path for path, own in self._lines.items() if own == line), key=len, default=())
+
+
+def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    place = _skip(text, 0)
+    while place < len(text):
+        line = text.count("\n", 0, place) + 1
+        if text[place] == "[":
+            is_array = text.startswith("[[", place)
+            parts, place = _key(text, place + (2 if is_array else 1))
+            place += 2 if is_array else 1
+            table = _table(parts, counts, is_array=is_array)
+            yield table, line
+            if is_array and table[-1] == 0:
+                yield table[:-1], line
+        else:
+            parts, place = _key(text, place)
+            yield (*table, *parts), line
+            place = _end_of_value(text, place + 1)
+        place = _skip(text, place)
+
+
+def _skip(text: str, place: int) -> int:
+    found = _STATEMENT.match(text, place)
+    return found.end() if found else place
+
+
+def _key(text: str, place: int) -> tuple[list[str], int]:
+    parts: list[str] = []
+    while found := _KEY_PART.match(text, place):
+        part = found[1]
+        # A quoted part may hold escapes; the reader of TOML itself says what they mean.
+        parts.append(tomllib.loads(f"v = {part}")["v"] if part[0] in "\"'" else part)
+        place = found.end()
+        if not text.startswith(".", place):
+            break
+        place += 1
+    return parts, place
+
+
+def _table(parts: list[str], counts: dict[KeyPath, int], *, is_array: bool) -> KeyPath:
+    path: KeyPath = ()
+    for part in parts[:-1]:
+        path = _last_of(path, part, counts)
+    if not is_array:
+        return _last_of(path, parts[-1], counts)
+    array = (*path, parts[-1])
+    counts[array] = counts.get(array, 0) + 1
+    return (*array, counts[array] - 1)
+
+
+def _last_of(path: KeyPath, part: str, counts: Mapping[KeyPath, int]) -> KeyPath:
+    inside = (*path, part)
+    return (*inside, counts[inside] - 1) if inside in counts else inside
+
+
+def _end_of_value(text: str, place: int) -> int:
+    depth = 0
+    while place < len(text):
+        if found := _STRING.match(text, place) or _COMMENT.match(text, place):
+            place = found.end()
+            continue
+        character = text[place]
+        if character == "\n" and depth == 0:
+            return place
+        depth += (character in "[{") - (character in "]}")
+        place += 1
+    return place

@@ -1,0 +1,45 @@
+"""A site is not ready while every page of it is an error."""
+
+import pytest
+from django.db.migrations.recorder import MigrationRecorder
+
+from citeboard.core import health
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_in_order(monkeypatch) -> None:
+    monkeypatch.setattr(health, "_IN_ORDER", set())
+
+
+def told(client, part: str = "web"):
+    answer = client.get("/health/ready", {"for": part})
+    return answer.status_code, {lack["what"]: lack["reason"] for lack in answer.json()["missing"]}
+
+
+def test_a_site_is_ready_and_its_schema_is_asked_for_once(client, django_assert_num_queries):
+    assert told(client) == (200, {})
+    with django_assert_num_queries(1):
+        assert told(client) == (200, {})
+
+
+def test_a_database_that_is_behind_stops_pages_and_workers(client):
+    MigrationRecorder.Migration.objects.filter(app="core", name="0007_history_as_facts").delete()
+    for part in health.PARTS:
+        status, missing = told(client, part)
+        assert status == 503
+        assert missing["schema"] == "the database is 1 migration(s) behind this release"
+
+
+def test_pages_that_cannot_be_made_stop_the_site_and_not_the_workers(client, monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("Missing staticfiles manifest entry for 'style.css'")
+
+    monkeypatch.setattr(health, "render_to_string", refuse)
+    status, missing = told(client)
+    assert (status, list(missing)) == (503, ["pages"])
+    assert "Missing staticfiles manifest entry" in missing["pages"]
+    assert told(client, "worker")[0] == 200
+    monkeypatch.undo()
+    assert told(client) == (200, {})

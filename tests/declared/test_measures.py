@@ -1,0 +1,304 @@
+"""The measures of the forms are those of SciPy, scikit-learn, ir_measures, rouge-score and sacreBLEU."""
+
+# Tables of cases are read across.
+# ruff: noqa: E501
+
+import math
+import random
+import re
+import warnings
+
+import ir_measures
+import numpy as np
+import pytest
+import sacrebleu
+from rouge_score.rouge_scorer import RougeScorer
+from scipy import stats as sp
+from sklearn import metrics as sk
+
+from scoring.metrics import metrics_of
+from scoring.metrics.base import unit_rows, value_of
+from scoring.metrics.ranking import numbered
+from scoring.stats import jackknife
+from scoring.stats.significance import Paired, randomisation_tests
+from tasks.types.declared.folder import read_declaration
+from tasks.types.declared.measures import CATALOGUE
+from tasks.types.forms.evidence import Verdict
+from tasks.types.forms.spans import Spans
+from tasks.types.forms.texts import References
+from tasks.types.probabilities import LabelWithProbabilities
+from tasks.types.ranking.lists import GradedLists, Lists
+from tests.mass import IS_FULL
+
+CASES = 500 if IS_FULL else 40
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "cats", "sitting", "there", "again"]
+
+
+def metrics(form, answer, measures, more=""):
+    text = (
+        f'[task]\nslug = "t"\ntitle = "T"\nform = "{form}"\n[task.gold]\nfield = "gold"\n[task.answer]\n{answer}\n'
+        f'[[task.rules]]\nname = "corrected"\nmeasures = [{measures}]\n{more}'
+    )
+    return {
+        metric.name: metric for metric in metrics_of(read_declaration({"task.toml": text}), "corrected", {})
+    }
+
+
+def value(metric, gold, answers):
+    return value_of(metric, metric.instance_stats(gold, answers), np.arange(len(gold)))
+
+
+def same(ours, theirs, tolerance=1e-9):
+    if theirs is None or math.isnan(theirs):
+        return math.isnan(ours)
+    return ours == pytest.approx(theirs, abs=tolerance)
+
+
+@pytest.mark.mass
+def test_numbers_are_correlated_as_scipy_does():
+    names = ["pearson", "spearman", "kendall", "concordance", "mae", "rmse", "r2", "kappa_quadratic"]
+    built = metrics("numbers", "least = 0\nmost = 4\nstep = 1", ", ".join(f'"{name}"' for name in names))
+    draw = np.random.default_rng(1)
+    warnings.simplefilter("ignore")
+    for case in range(CASES):
+        size = 1 if case % 10 == 0 else int(draw.integers(2, 25))
+        gold = draw.integers(0, 5, size).astype(float)
+        given = draw.integers(0, 5, size).astype(float) if case % 2 else draw.uniform(0, 4, size)
+        if case % 7 == 0:
+            gold[:] = 2.0
+        if case % 11 == 0:
+            given[:] = 3.0
+        wanted = dict.fromkeys(("pearson", "spearman", "kendall"), math.nan)
+        if size > 1 and np.ptp(gold) and np.ptp(given):
+            wanted = {
+                "pearson": sp.pearsonr(gold, given).statistic,
+                "spearman": sp.spearmanr(gold, given).statistic,
+                "kendall": sp.kendalltau(gold, given).statistic,
+            }
+        spread = np.var(gold) + np.var(given) + (gold.mean() - given.mean()) ** 2
+        shared = 2 * np.cov(gold, given, bias=True)[0, 1] if size > 1 else 0.0
+        wanted["concordance"] = shared / spread if spread else math.nan
+        wanted["mae"] = sk.mean_absolute_error(gold, given)
+        wanted["rmse"] = sk.root_mean_squared_error(gold, given)
+        wanted["r2"] = sk.r2_score(gold, given) if np.ptp(gold) else math.nan
+        if case % 2:
+            wanted["kappa_quadratic"] = sk.cohen_kappa_score(
+                gold.astype(int), given.astype(int), labels=list(range(5)), weights="quadratic"
+            )
+        for name, number in wanted.items():
+            ours = value(built[name], gold.tolist(), given.tolist())
+            assert same(ours, number, 1e-7 if name == "rmse" else 1e-9), (case, name, gold, given)
+
+
+@pytest.mark.mass
+def test_scores_of_a_label_have_the_areas_of_scikit_learn():
+    names = '"auroc", "average_precision", "auprc", { name = "ece", measure = "ece_equal_size", bins = 3 }'
+    built = metrics("labels", 'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"', names)
+    draw = np.random.default_rng(2)
+    warnings.simplefilter("ignore")
+    for case in range(CASES):
+        size = 1 if case % 10 == 0 else int(draw.integers(2, 30))
+        truth = draw.random(size) < (0.0 if case % 9 == 0 else 0.4)
+        scores = np.round(draw.random(size), 1 if case % 2 else 6)
+        if case % 13 == 0:
+            scores[:] = 0.5
+        gold = ["a" if own else "b" for own in truth]
+        answers = [LabelWithProbabilities("a", {"a": own, "b": 1 - own}) for own in scores.tolist()]
+        both, some = 0 < truth.sum() < size, truth.any()
+        assert same(value(built["auroc"], gold, answers), sk.roc_auc_score(truth, scores) if both else None)
+        ours = value(built["average_precision"], gold, answers)
+        assert same(ours, sk.average_precision_score(truth, scores) if some else None)
+        precision, recall, _ = sk.precision_recall_curve(truth, scores)
+        # From the smallest recall on, each precision is the largest at any recall at least as high.
+        envelope = np.maximum.accumulate(precision)
+        area = float((-np.diff(recall) * envelope[:-1]).sum())
+        assert same(value(built["auprc"], gold, answers), area if some else None)
+        confidence, right = np.maximum(scores, 1 - scores), (scores >= 0.5) == truth
+        order = np.argsort(confidence, kind="stable")
+        parts = [part for part in np.array_split(order, 3) if len(part)]
+        error = sum(len(part) * abs(right[part].mean() - confidence[part].mean()) for part in parts) / size
+        few = len(set(np.maximum(scores, 1 - scores).tolist())) <= 2
+        assert same(value(built["ece"], gold, answers), None if few else error)
+
+
+def test_measures_of_weighted_rows_have_intervals_and_tests():
+    built = metrics("numbers", "", '"spearman", "kendall", "pearson"')
+    draw = np.random.default_rng(3)
+    gold = draw.random(60)
+    a, b = (gold + draw.normal(0, noise, 60) for noise in (0.1, 0.5))
+    for name in ("spearman", "kendall"):
+        metric = built[name]
+        rows = [
+            unit_rows(metric, metric.instance_stats(gold.tolist(), side.tolist()), np.arange(60))
+            for side in (a, b)
+        ]
+        correlation = {"spearman": sp.spearmanr, "kendall": sp.kendalltau}[name]
+        without = [correlation(np.delete(gold, place), np.delete(a, place)).statistic for place in range(60)]
+        assert metric.left_out(rows[0]) == pytest.approx(without, abs=1e-12)
+        [(low, high)] = jackknife.intervals([(metric, rows[0])])
+        assert low < metric.total(rows[0]) < high
+        tests = randomisation_tests(
+            [Paired(metric, *rows), Paired(metric, rows[0], rows[0])], trials=300, seed=0
+        )
+        assert [test.p < 0.05 for test in tests] == [True, False]
+        assert tests[1].p == 1.0
+
+
+RANKED = '"recall@3", "precision@3", "map", "mrr@3", "ndcg@3", "success@3", "r_precision", "bpref", "f1@3", "mrr", "ndcg", { name = "rbp@3", measure = "rbp@3" }'
+
+
+@pytest.mark.mass
+def test_rankings_are_measured_as_ir_measures_does():
+    built = metrics("ranking", "", RANKED, '[task.pool]\nfile = "pool.jsonl"\n')
+    wanted = {
+        name: ir_measures.parse_measure(theirs)
+        for name, theirs in {
+            "recall@3": "R@3", "precision@3": "P@3", "map": "AP", "mrr@3": "RR@3", "ndcg@3": "nDCG@3",
+            "success@3": "Success@3", "r_precision": "Rprec", "bpref": "Bpref", "mrr": "RR", "ndcg": "nDCG",
+        }.items()
+    }  # fmt: skip
+    draw = random.Random(4)
+    for case in range(CASES):
+        is_graded = case % 2
+        qrels, run, gold, judged, grades, answers = [], [], [], [], [], []
+        for query in range(1 if case % 10 == 0 else 5):
+            own = {
+                d: draw.choice([0, 1, 2]) if is_graded else 1
+                for d in draw.sample(range(12), draw.randint(1, 5))
+            }
+            own[next(iter(own))] = 1
+            ranked = draw.sample(range(12), draw.randint(1, 12))
+            qrels += [ir_measures.Qrel(str(query), str(d), grade) for d, grade in own.items()]
+            run += [ir_measures.ScoredDoc(str(query), str(d), -place) for place, d in enumerate(ranked)]
+            gold.append([d for d, grade in own.items() if grade])
+            judged.append(list(own))
+            grades += own.values()
+            answers.append(ranked)
+        lists = Lists.of(gold)
+        if is_graded:
+            lists = GradedLists(lists, Lists.of(judged), np.array(grades, dtype=np.int32))
+        expected = ir_measures.calc_aggregate(list(wanted.values()), qrels, run)
+        for name, measure in wanted.items():
+            assert same(value(built[name], lists, Lists.of(answers)), expected[measure]), (case, name)
+    _, none = numbered([["a"]], [None])
+    assert value(built["bpref"], Lists.of([[0]]), none) == 0
+
+
+def texts(draw, count):
+    return [
+        " ".join(draw.choices(WORDS, k=draw.randint(0, 8))) + draw.choice(["", ".", "\nThe end"])
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.mass
+def test_texts_are_measured_against_several_references_as_rouge_score_and_sacrebleu_do():
+    names = '"rouge_1", "rouge_2", "rouge_l", "rouge_lsum", { name = "stemmed", measure = "rouge_l", stemmed = true, part = "recall" }, "bleu", "chrf", "length"'
+    built = metrics("text", "", names)
+    plain, stemmed = (
+        RougeScorer(["rouge1", "rouge2", "rougeL", "rougeLsum"], use_stemmer=own) for own in (False, True)
+    )
+    draw = random.Random(5)
+    for case in range(CASES):
+        size = 1 if case % 10 == 0 else draw.randint(2, 6)
+        gold = [References(texts(draw, draw.randint(1, 3))) for _ in range(size)]
+        answers = texts(draw, size)
+        for name, theirs in {
+            "rouge_1": "rouge1",
+            "rouge_2": "rouge2",
+            "rouge_l": "rougeL",
+            "rouge_lsum": "rougeLsum",
+        }.items():
+            found = [
+                plain.score_multi(own, answer)[theirs].fmeasure
+                for own, answer in zip(gold, answers, strict=True)
+            ]
+            assert same(value(built[name], gold, answers), 100 * np.mean(found)), (name, gold, answers)
+        found = [
+            max((plain_f(stemmed, own, answer) for own in refs), key=lambda s: s.fmeasure).recall
+            for refs, answer in zip(gold, answers, strict=True)
+        ]
+        assert same(value(built["stemmed"], gold, answers), 100 * np.mean(found))
+        most = max(map(len, gold))
+        streams = [[own[place] if place < len(own) else None for own in gold] for place in range(most)]
+        assert same(value(built["bleu"], gold, answers), sacrebleu.corpus_bleu(answers, streams).score)
+        assert same(value(built["chrf"], gold, answers), sacrebleu.corpus_chrf(answers, streams).score)
+        assert value(built["length"], gold, answers) == pytest.approx(
+            np.mean([len(own.split()) for own in answers])
+        )
+
+
+def plain_f(scorer, reference, answer):
+    return scorer.score(reference, answer)["rougeL"]
+
+
+def test_short_answers_are_measured_as_squad_does():
+    built = metrics("text", "", '"exact_match", "token_f1"')
+    gold = [References(["The cat", "a dog"]), References(["42"]), References(["an"]), References(["x y"])]
+    answers = ["cat!", "42 apples", "the", None]
+    assert value(built["exact_match"], gold, answers) == 50
+    assert value(built["token_f1"], gold, answers) == pytest.approx(100 * (1 + 2 / 3 + 1 + 0) / 4)
+
+
+def spans(text, *own):
+    found = Spans(own)
+    found.text = text
+    return found
+
+
+def test_spans_are_matched_as_semeval_2013_does():
+    names = ", ".join(
+        f'"{scheme}_{part}"'
+        for scheme in ("strict", "exact", "partial", "type")
+        for part in ("precision", "recall")
+    )
+    built = metrics(
+        "spans",
+        'labels = ["A", "B"]',
+        f'{names}, "character_f1", "token_f1", {{ name = "iou", measure = "iou_f1", threshold = 0.5 }}',
+    )
+    text = "one two three four five six"
+    gold = [spans(text, (0, 3, "A"), (4, 7, "A"), (8, 13, "B"), (14, 18, "A"))]
+    # Right; the bounds alone; overlapping with the label; nothing of the last; and one beside all.
+    answers = [Spans([(0, 3, "A"), (4, 7, "B"), (8, 11, "B"), (24, 27, "A")])]
+    found = {name: value(metric, gold, answers) for name, metric in built.items()}
+    credit = {"strict": 1, "exact": 2, "partial": 2.5, "type": 2}
+    for scheme, own in credit.items():
+        assert found[f"{scheme}_precision"] == own / 4
+        assert found[f"{scheme}_recall"] == own / 4
+    assert found["character_f1"] == pytest.approx(2 * 6 / (3 + 3 + 3 + 3 + 3 + 3 + 5 + 4))
+    assert found["token_f1"] == pytest.approx(2 * 2 / 8)
+    assert found["iou"] == pytest.approx(2 * 2 / 8)
+    assert value(built["strict_recall"], gold, [None]) == 0
+    assert value(built["iou"], [spans(text)], [Spans()]) == 0
+
+
+def test_claims_with_one_label_are_scored_as_fever_does():
+    names = '"label_accuracy", "fever_score", "evidence_precision", "evidence_recall", "evidence_f1"'
+    answer = 'shape = "one"\nlabels = ["S", "R"]\nabstain = "N"'
+    built = metrics("evidence", answer, names, '[task.pool]\nfile = "corpus.jsonl"\n')
+    gold = [
+        Verdict("S", (frozenset({"a:0", "a:1"}), frozenset({"b:3"}))), Verdict("R", (frozenset({"c:2"}),)),
+        Verdict("N", ()), Verdict("S", (frozenset({"d:0"}),)),
+    ]  # fmt: skip
+    answers = [
+        Verdict("S", ("x:1", "b:3")), Verdict("S", ("c:2",)), Verdict("N", ("q:1",)),
+        Verdict("S", ("e:1", "e:2", "e:3", "e:4", "e:5", "d:0")),
+    ]  # fmt: skip
+    found = {name: value(metric, gold, answers) for name, metric in built.items()}
+    precision, recall = (0.5 + 1 + 0) / 3, 2 / 3
+    assert found == pytest.approx({
+        "label_accuracy": 0.75, "fever_score": 0.5, "evidence_precision": precision, "evidence_recall": recall,
+        "evidence_f1": 2 * precision * recall / (precision + recall),
+    })  # fmt: skip
+
+
+def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
+    table = (root / "docs" / "measures.md").read_text()
+    found: dict[str, list[str]] = {}
+    for row in (line.split("|") for line in table.splitlines() if line.startswith("| ")):
+        found.setdefault(row[1].strip(), []).extend(re.findall(r"`(\w+)`", row[2]))
+    del found["form"], found["---"]
+    assert {form: sorted(names) for form, names in found.items()} == {
+        form: sorted(measures) for form, measures in CATALOGUE.items()
+    }

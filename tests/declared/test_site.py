@@ -1,0 +1,149 @@
+"""A season with a declared task: loaded, scored by a worker, shown, exported, archived and verified."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from scoring.__main__ import main
+from scoring.worker.score import score
+from tasks.models import Declaration, Job, Phase, Submission, Task
+from tests.declared.folders import CARD, EXAMPLES, lines
+from tests.scoring import boards
+from tests.tasks.test_new_task_type import uploaded
+
+pytestmark = pytest.mark.django_db
+SEASON = """[season]
+slug = "field"
+title = "Field"
+
+[[tasks]]
+slug = "intent"
+title = "Intent"
+type = "./types/citation-intent"
+
+[[tasks.gold]]
+paths = ["gold.jsonl"]
+
+[[tasks.phases]]
+slug = "open"
+title = "Open"
+opens = 2020-01-01T00:00:00Z
+closes = 2090-01-01T00:00:00Z
+
+[[tasks.baselines]]
+system = "Ours"
+run = "run.jsonl"
+"""
+
+
+def copied(source: Path, target: Path) -> None:
+    for path in source.rglob("*.*"):
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(path.read_bytes())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Each sentence of the sample twice, since classes of a few are not shown."""
+    season = tmp_path / "season"
+    copied(EXAMPLES / "citation-intent", season / "types" / "citation-intent")
+    for name in ("gold", "run"):
+        rows = [
+            json.loads(line)
+            for line in (EXAMPLES / f"citation-intent/sample/{name}.jsonl").read_text().splitlines()
+        ]
+        again = [{**row, "id": f"{row['id']}-again"} for row in rows]
+        (season / f"{name}.jsonl").write_text(lines([*rows, *again]))
+    (season / "season.toml").write_text(SEASON)
+    return season
+
+
+def worked_off() -> None:
+    while job := Job.objects.filter(state="queued").first():
+        score(job.pk)
+
+
+def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_archived_and_verified(
+    folder, tmp_path, client, capsys
+):
+    call_command("load_season", str(folder))
+    call_command("run_baselines", "field")
+    worked_off()
+    task = Task.objects.get(season__slug="field")
+    slug = task.task_type.slug
+    assert (task.type, task.declaration.slug) == (slug, slug)
+    assert {run.system: run.status for run in Submission.objects.all()} == {
+        "Ours": "scored",
+        "majority": "scored",
+    }
+    phase = Phase.objects.get(task=task)
+    told = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()
+    assert [column["metric"] for column in told["columns"]][:3] == ["macro_f1", "accuracy", "mcc"]
+    assert {row["system"]: round(row["scores"]["accuracy"]["value"], 4) for row in told["rows"]}[
+        "Ours"
+    ] == 0.6667
+    page = client.get(boards.address("board", phase)).content.decode()
+    assert "Ours" in page
+    assert "Why does a sentence cite" in client.get("/seasons/field/intent/").content.decode()
+    refused = uploaded(client, phase, b'{"id": "s1", "label": "nothing"}\n', do="check")
+    assert refused.status_code in (302, 403, 422)
+
+    out = tmp_path / "out"
+    call_command("export_season", "field", "--out", str(out))
+    assert 'type = "./tasks/intent"' in (out / "season.toml").read_text()
+    copied(out, tmp_path / "elsewhere")
+    toml = tmp_path / "elsewhere" / "season.toml"
+    toml.write_text(toml.read_text().replace('slug = "field"', 'slug = "other"'))
+    call_command("load_season", str(tmp_path / "elsewhere"))
+    assert Task.objects.get(season__slug="other").declaration == task.declaration
+    assert Declaration.objects.count() == 1
+    call_command("load_season", str(folder))
+
+    capsys.readouterr()
+    archive = tmp_path / "archive"
+    call_command("export_season", "field", "--out", str(archive), "--archive", "--with-gold")
+    assert (archive / "tasks" / "intent" / "task.toml").is_file()
+    assert not (archive / "tasks" / "intent" / "sample").exists()
+    assert main(["verify", str(archive), "--json"]) == 0
+    verified = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert verified["equal"] == verified["numbers"] > 40
+    changed = archive / "tasks" / "intent" / "task.toml"
+    changed.write_text(changed.read_text().replace('"accuracy",', ""))
+    assert main(["verify", str(archive)]) != 0
+
+
+def test_a_season_with_a_folder_that_is_wrong_is_refused_whole_with_every_fault(folder, capsys):
+    place = folder / "types" / "citation-intent"
+    toml = place / "task.toml"
+    toml.write_text(
+        toml.read_text()
+        .replace('"accuracy"', '"acuracy"')
+        .replace('form = "labels"', 'form = "labels"\nx = 1')
+    )
+    (place / "card.md").write_text(CARD.replace("## Format\n", ""))
+    with pytest.raises(CommandError) as refused:
+        call_command("load_season", str(folder))
+    told = str(refused.value) + capsys.readouterr().err
+    for words in (
+        "task.toml:5: there is no key “x” here", "there is no measure “acuracy”", "no section “## Format”",
+    ):  # fmt: skip
+        assert words in told
+    assert not Task.objects.exists()
+
+
+def test_a_declared_name_may_change_and_what_changes_numbers_needs_a_task_without_runs(folder, capsys):
+    call_command("load_season", str(folder))
+    before = Task.objects.get().declaration
+    toml = folder / "types" / "citation-intent" / "task.toml"
+    text = toml.read_text()
+    toml.write_text(text.replace("F1 of method", "F1 (method)"))
+    call_command("load_season", str(folder))
+    after = Task.objects.get().declaration
+    assert (after.slug, after.pk != before.pk) == (before.slug, True)
+    toml.write_text(text.replace('    "mcc",\n', ""))
+    with pytest.raises(CommandError, match="nothing was loaded"):
+        call_command("load_season", str(folder))
+    assert f"the task has runs of the type {before.slug}" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+"""What is resampled together: the option `unit` of every task type."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoring.metrics.base import unit_rows
+from scoring.offline.evaluate import described_units, load_details, load_statistics
+from tasks.types import InputRefused, citation_resolution, positional_citations, task_types
+from tasks.types.units import clusters_of
+from tests.scoring.offline import refusals, score
+from tests.scoring.toys import Counts
+
+TEXTS = [
+    {
+        "id": f"lu-{number}",
+        "input": ["an abstract of a cited paper"],
+        "target": f"they found {number} things",
+        "meta": {"paper": f"P{number // 4}"},
+    }
+    for number in range(16)
+]
+RUN = [
+    {"id": row["id"], "prediction": "they found 3 things" if number % 3 else "nothing"}
+    for number, row in enumerate(TEXTS)
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    gold, run = tmp_path / "lu.jsonl", tmp_path / "run.jsonl"
+    gold.write_text("".join(json.dumps(row) + "\n" for row in TEXTS))
+    run.write_text("".join(json.dumps(row) + "\n" for row in RUN))
+    return gold, run
+
+
+def test_texts_of_one_citing_paper_are_resampled_together_and_values_stay(capsys, files, tmp_path):
+    gold, run = files
+    alone = score(capsys, "citation-text", [gold], run)
+    kept = tmp_path / "kept.npz"
+    together = score(
+        capsys, "citation-text", [gold], run, "--option", "unit=meta.paper", "--statistics", str(kept)
+    )
+    before, now = (own["metrics"]["rouge_1_f1"] for own in (alone, together))
+    assert now["value"] == before["value"]
+    assert now["column"] == before["column"]
+    assert (now["low"], now["high"]) != (before["low"], before["high"])
+    assert "|unit:meta.paper|units:4|" in now["signature"]
+    assert "|units:16|" in before["signature"]
+    assert "unit" not in alone["options"]
+    statistics = load_statistics(kept)
+    assert statistics.cluster_names == ["P0", "P1", "P2", "P3"]
+    assert np.bincount(statistics.clusters).tolist() == [4, 4, 4, 4]
+
+
+def test_a_dimension_with_one_class_for_each_instance_may_be_the_unit(capsys, files):
+    gold, run = files
+    scored = score(capsys, "citation-text", [gold], run, "--option", "unit=dataset")
+    assert "|unit:dataset|units:1|" in scored["metrics"]["rouge_1_f1"]["signature"]
+
+
+def test_a_field_that_instances_lack_is_named_with_line_and_what_is_there(capsys, files):
+    gold, run = files
+    gold.write_text(gold.read_text().replace('"paper": "P3"', '"book": "P3"'))
+    problems = refusals(capsys, "citation-text", [gold], run, "--option", "unit=meta.paper")
+    assert [problem.split(":")[1] for problem in problems[:4]] == ["13", "14", "15", "16"]
+    assert "no “meta.paper”" in problems[0]
+    assert "found id, input, meta, target" in problems[0]
+
+
+def test_a_dimension_with_several_classes_an_instance_is_no_unit(capsys, files):
+    gold, run = files
+    problems = refusals(capsys, "citation-text", [gold], run, "--option", "unit=target_intent")
+    assert "not every instance has one class of “target_intent”" in problems[0]
+
+
+def test_means_over_units_stay_where_clusters_of_units_are_resampled(capsys):
+    """The mean over papers, by discipline: its interval is that of the disciplines' sums of papers' means."""
+    own = Path(citation_resolution.__file__).parent / "sample"
+    gold, run = [own / "gold"], own / "run.jsonl"
+    before, now = (
+        score(capsys, "citation-resolution", gold, run, *more)["metrics"]["success@n_macro"]
+        for more in ((), ("--option", "unit=discipline"))
+    )
+    assert now["value"] == before["value"]
+    assert "|unit:discipline|" in now["signature"]
+
+
+def test_a_unit_of_the_type_lies_in_one_cluster():
+    with pytest.raises(InputRefused, match="“p” is of “x” and of “y” by “journal”"):
+        clusters_of(["a", "b"], ["p", "p"], {}, "journal", {"a": "x", "b": "y"})
+
+
+def test_rows_of_clusters_are_sums_of_their_units_rows():
+    metric = Counts("f1", "macro")
+    stats = np.array([[1, 0, 1], [2, 1, 0], [0, 3, 1], [4, 0, 0]], dtype=float)
+    units, clusters = np.array([0, 0, 1, 2]), np.array([0, 0, 1, 0])
+    rows, alone = unit_rows(metric, stats, units, clusters), unit_rows(metric, stats, units)
+    assert rows.tolist() == [(alone[0] + alone[2]).tolist(), alone[1].tolist()]
+
+
+def test_every_type_knows_the_option_and_keeps_it_only_where_it_is_given():
+    for task_type in task_types().values():
+        assert "unit" in {option.name for option in task_type.all_options}
+        assert "unit" not in task_type.checked_options({})
+
+
+def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the_units(capsys, tmp_path):
+    own = Path(positional_citations.__file__).parent / "sample"
+    kept = tmp_path / "kept.npz"
+    options = json.loads((own / "options.json").read_text())
+    more = [f"--option={name}={value.replace('{sample}', str(own))}" for name, value in options.items()]
+    more += ["--option=unit=dataset", "--statistics", str(kept)]
+    score(capsys, "positional-citations", [own / "gold.json"], own / "run.jsonl", *more)
+    names = described_units(kept)
+    assert "long-answers" not in names
+    assert load_details(kept, names[0])["sentences"]
+    assert load_statistics(kept).cluster_names == ["long-answers", "short-answers"]

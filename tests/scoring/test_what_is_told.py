@@ -1,0 +1,203 @@
+"""What limits on leaks leave of the scores of a run: a part of the split, the Ladder, enough answers."""
+
+import datetime as dt
+
+import pytest
+from django.utils import timezone
+
+from scoring.board import monthly_ranks
+from scoring.board.comparisons import Unreadable, statistics_of
+from scoring.board.standings import standings
+from scoring.board.visibility import Audience
+from scoring.models import Evaluation, MonthlyRanks, Score
+from scoring.runs.results import latest_evaluations
+from scoring.web.organise.attention import concerns
+from scoring.worker.rescoring import follow_release
+from tasks.models import Phase
+from tasks.seasons.presets import WITHOUT_END
+from tests.api.sending import score
+from tests.factories import answers, make_gold, make_phase, make_submission, make_task, make_team, run_bytes
+
+pytestmark = pytest.mark.django_db
+
+#: Their gold is sentence 1 of one citance and sentences 2 and 3 of the other.
+TOPICS = tuple(f"D01-00{number}" for number in range(10, 20))
+RANKING = "overlap_f1_micro"
+
+
+def limited_phase(rules=("corrected",), **fields) -> Phase:
+    phase = make_phase(task=make_task(rules=list(rules)), with_gold=False, **fields)
+    make_gold(phase=phase, topics=TOPICS)
+    return phase
+
+
+def run(phase, team, right=10, **fields):
+    """A scored run whose answers are right in so many topics and wrong in the rest."""
+    records = answers(topics=TOPICS[:right]) + answers(topics=TOPICS[right:], sentences=("4",))
+    sent = make_submission(phase=phase, team=team, content=run_bytes(records), **fields)
+    score(sent)
+    return sent
+
+
+def scores(sent) -> dict[str, Score]:
+    [evaluation] = latest_evaluations(sent).values()
+    return {row.metric: row for row in evaluation.scores.all()}
+
+
+def close(phase) -> None:
+    Phase.objects.filter(pk=phase.pk).update(closes=timezone.now() - dt.timedelta(minutes=1))
+
+
+def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_private_one_afterwards():
+    phase = limited_phase(public_part=30)
+    sent = run(phase, make_team(season=phase.task.season), 5)
+    phase.refresh_from_db()
+    public = scores(sent)[RANKING]
+    assert f"|part:public-30-{phase.part_seed}|" in public.column
+    assert public.n == 6, "two citances of each of three topics"
+    assert statistics_of(Evaluation.objects.get()).units.size == 6
+    assert follow_release() == 0, "nothing is to be scored again before the end"
+    close(phase)
+    assert follow_release() == 1
+    score(sent)
+    private = scores(sent)[RANKING]
+    assert f"|part:private-30-{phase.part_seed}|" in private.column
+    assert private.n == 14
+    assert statistics_of(Evaluation.objects.get()).units.size == 14
+    assert follow_release() == 0
+
+
+def test_organisers_alone_know_what_a_run_has_on_the_other_part_before_the_end():
+    phase = limited_phase(public_part=30)
+    sent = run(phase, make_team(season=phase.task.season), 5)
+    evaluation = Evaluation.objects.get(submission=sent)
+    assert evaluation.untold[RANKING]["n"] == 14
+    assert evaluation.untold[RANKING]["value"] is not None
+
+
+def test_phases_on_the_same_gold_draw_the_same_part():
+    one = limited_phase(public_part=30)
+    other = limited_phase(public_part=30)
+    for phase in (one, other):
+        run(phase, make_team(season=phase.task.season))
+    one.refresh_from_db()
+    other.refresh_from_db()
+    assert one.part_seed == other.part_seed is not None
+
+
+def test_a_late_run_is_told_its_public_score_as_long_as_runs_are_taken():
+    phase = limited_phase(public_part=30, late_until=timezone.now() + dt.timedelta(days=60))
+    close(phase)
+    phase.refresh_from_db()
+    assert phase.part_at(timezone.now()).startswith("public-")
+
+
+def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_than_an_error():
+    phase = limited_phase(rules=("corrected", "official-2017"), ladder=True)
+    team = make_team(season=phase.task.season)
+    numbers = []
+    for right in (4, 5, 3, 9):
+        sent = run(phase, team, right)
+        of_rules = {own.rules: own for own in Evaluation.objects.filter(submission=sent)}
+        own = {row.metric: row for row in of_rules["corrected"].scores.all()}
+        numbers.append(own[RANKING].value)
+        assert {row.withheld for name, row in own.items() if name != RANKING} == {"ranking-only"}
+        assert all(row.value is None for row in of_rules["official-2017"].scores.all())
+        for evaluation in of_rules.values():
+            assert not evaluation.breakdowns.exists()
+            with pytest.raises(Unreadable):
+                statistics_of(evaluation)
+        assert own[RANKING].low is own[RANKING].high is None
+    assert numbers == [numbers[0], None, None, numbers[3]]
+    assert numbers[3] > numbers[0]
+    assert all(len(str(number)) <= 4 for number in numbers if number), "rounded to the error"
+    board = standings(phase, None)
+    assert [row.value for row in board.rows] == [numbers[3]]
+
+
+def test_what_the_ladder_told_stays_when_the_run_is_scored_again_and_all_is_told_at_the_end():
+    phase = limited_phase(ladder=True)
+    team = make_team(season=phase.task.season)
+    first, second = run(phase, team, 4), run(phase, team, 5)
+    told = scores(first)[RANKING].value
+    close(phase)
+    follow_release()
+    for sent in (first, second):
+        score(sent)
+        assert scores(sent)[RANKING].value is not None
+        assert scores(sent)[RANKING].low is not None
+    assert scores(first)[RANKING].value != told
+    assert scores(second)[RANKING].value > scores(first)[RANKING].value
+
+
+def test_a_run_that_answers_too_little_is_told_nothing():
+    phase = limited_phase(min_answered_share=50)
+    team = make_team(season=phase.task.season)
+    sent = make_submission(phase=phase, team=team, content=run_bytes(answers(topics=TOPICS[:1])))
+    score(sent)
+    assert {(row.value, row.withheld) for row in scores(sent).values()} == {(None, "few-answers")}
+    assert not Evaluation.objects.get().breakdowns.exists()
+    assert Evaluation.objects.get().rank_value is None
+
+
+def test_classes_of_too_few_answers_are_not_told_nor_those_from_which_they_follow():
+    phase = limited_phase(min_answered=2)
+    team = make_team(season=phase.task.season)
+    few = answers(topics=TOPICS[:8])[:15]
+    sent = make_submission(phase=phase, team=team, content=run_bytes(few))
+    score(sent)
+    rows = {row.classes.dimension: row.by_class() for row in Evaluation.objects.get().breakdowns.all()}
+    # One answer in the eighth and none in the last two, which together are still too few.
+    assert len(rows["topic"]) == 6
+    assert set(rows["topic"]) < set(TOPICS[:7])
+    assert scores(sent)[RANKING].value is not None
+
+
+def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next():
+    phase = limited_phase(public_part=30, closes=WITHOUT_END)
+    season = phase.task.season
+    weak, strong = (make_team(season=season) for _ in range(2))
+    run(phase, weak, 2)
+    assert [row.rank for row in standings(phase, None).rows] == [None]
+    assert monthly_ranks.keep_due() == 1
+    assert [row.rank for row in standings(phase, None).rows] == [1]
+    run(phase, strong, 10)
+    assert monthly_ranks.keep_due() == 0
+    assert {row.team_slug: row.rank for row in standings(phase, None).rows} == {
+        weak.slug: 1,
+        strong.slug: None,
+    }
+    MonthlyRanks.objects.update(month=dt.date(2020, 1, 1))
+    assert monthly_ranks.keep_due() == 1
+    for audience in (Audience.PUBLIC, Audience.ORGANISER):
+        board = standings(phase, None, audience=audience)
+        assert {row.team_slug: row.rank for row in board.rows} == {weak.slug: 2, strong.slug: 1}
+        assert board.ranks_of is not None
+
+
+def test_runs_that_look_like_probes_are_marked_with_why():
+    phase = limited_phase()
+    team = make_team(season=phase.task.season)
+    one = make_submission(phase=phase, team=team, content=run_bytes(answers(topics=TOPICS[:1])[:1]))
+    score(one)
+    assert Evaluation.objects.get(submission=one).probe == "few 1 20"
+    run(phase, team, 6)
+    changed = answers(topics=TOPICS[:6]) + answers(topics=TOPICS[6:], sentences=("4",))
+    changed[0]["sentences"] = ["4"]
+    copy = make_submission(phase=phase, team=team, content=run_bytes(changed))
+    score(copy)
+    assert Evaluation.objects.get(submission=copy).probe == "copy 2 1 20"
+    told = next(concern for concern in concerns(phase.task.season) if concern.name == "probes")
+    assert [line.words.partition(". ")[2] for line in told.lines] == [
+        "Its scores differ from those of run 2 in 1 of 20 rows.",
+        "It answers 1 of 20 instances.",
+    ]
+
+
+def test_a_phase_that_limits_nothing_tells_everything():
+    phase = limited_phase()
+    sent = run(phase, make_team(season=phase.task.season), 5)
+    evaluation = Evaluation.objects.get(submission=sent)
+    assert (evaluation.release, evaluation.withheld, evaluation.untold, evaluation.probe) == ("", "", {}, "")
+    assert "part:" not in scores(sent)[RANKING].column
+    assert follow_release() == 0

@@ -1,0 +1,78 @@
+"""Who fetches wakes hears of one when the transaction that gives it is over, and of none that never was."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+
+from tasks.jobs.bells import Pipe, bell, ring
+from tests.factories import make_submission
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def listener():
+    """A bell in a thread of its own, as in another process."""
+    with ThreadPoolExecutor(1) as pool:
+        heard = pool.submit(bell).result()
+
+        def is_heard(within: float) -> bool:
+            return pool.submit(heard.is_heard, within=within).result()
+
+        assert is_heard(0), "what was given before anybody listened is looked for"
+        yield is_heard
+        pool.submit(lambda: connection.close()).result()  # noqa: PLW0108  (of that thread)
+
+
+def test_a_run_that_is_sent_is_heard_of(listener):
+    make_submission()
+    assert listener(30)
+
+
+def test_what_is_rolled_back_never_was(listener):
+    with transaction.atomic():
+        ring()
+        transaction.set_rollback(True)
+    assert not listener(0)
+    with transaction.atomic():
+        ring()
+        assert not listener(0)
+    assert listener(30)
+
+
+def test_each_of_two_groups_hears(listener):
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(bell).result()
+        pool.submit(other.is_heard, within=0).result()
+        with transaction.atomic():
+            ring()
+        assert pool.submit(other.is_heard, within=30).result()
+        pool.submit(lambda: connection.close()).result()  # noqa: PLW0108  (of that thread)
+    assert listener(30)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no pipes")
+def test_the_pipe_of_a_group_that_is_gone_is_removed_and_keeps_nobody_waiting():
+    folder = settings.WORK_DIR / "wakes"
+    before = set(folder.glob("*.pipe"))
+    gone = Pipe()
+    gone.is_heard(within=0)
+    [pipe] = set(folder.glob("*.pipe")) - before
+    os.close(gone._end)
+    with transaction.atomic():
+        ring()
+    assert not pipe.exists()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no pipes")
+def test_a_pipe_that_nobody_empties_is_full_and_keeps_nobody_waiting():
+    slow = Pipe()
+    slow.is_heard(within=0)
+    os.write(slow._end, b"." * 65_536)
+    with transaction.atomic():
+        ring()
+    assert slow.is_heard(within=30)
+    os.close(slow._end)
