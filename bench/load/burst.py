@@ -1,4 +1,4 @@
-"""Many uploads at once: 200 of 20 accounts, 40 at a time, then 36 of one account at the same time.
+"""Many uploads at once: 200 of 20 accounts, 40 at a time, then 36 of one account, 12 at a time.
 
 Usage: python bench/load/burst.py [--topology sqlite|postgresql]
 
@@ -24,7 +24,7 @@ from clients import Answer, Client, Record, form_of, shown
 from house import GROWN, SMALL, TOPOLOGIES, deployed, served, set_up
 from rush import PACE, run_of
 
-ACCOUNTS, UPLOADS, AT_ONCE, OF_ONE = 20, 200, 40, 36
+ACCOUNTS, UPLOADS, AT_ONCE, OF_ONE, OF_ONE_AT_ONCE = 20, 200, 40, 36, 12
 TAKEN = {201, 202}
 
 
@@ -44,7 +44,7 @@ def main() -> None:
         many = [(number % ACCOUNTS, number) for number in range(UPLOADS)]
         burst.send(house.port, f"{UPLOADS} uploads of {ACCOUNTS}", many, at_once=AT_ONCE)
         one = [(ACCOUNTS, UPLOADS + number) for number in range(OF_ONE)]
-        burst.send(house.port, f"{OF_ONE} uploads of one", one, at_once=OF_ONE)
+        burst.send(house.port, f"{OF_ONE} uploads of one", one, at_once=OF_ONE_AT_ONCE)
         burst.record.show()
         burst.wait(given.minutes * 60)
         broken = burst.broken_promises(house.port)

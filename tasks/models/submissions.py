@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from citeboard.core.lookalikes import Skeleton
 from citeboard.teams.models import Team, User
 from tasks.models.seasons import Phase, Season
 
@@ -81,6 +82,7 @@ class Submission(models.Model):
     )
     number = models.PositiveIntegerField(help_text="Counts the runs of a team in a phase.")
     system = models.CharField(max_length=80)
+    system_skeleton = Skeleton("system")
     description = models.TextField(blank=True)
     links: models.JSONField[list[str]] = models.JSONField(
         default=list,

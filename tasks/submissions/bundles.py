@@ -46,6 +46,7 @@ from tasks.submissions.run_card import (
 )
 from tasks.submissions.submit import (
     check_entry,
+    check_look,
     check_registered,
     findings,
     queue_run,
@@ -151,6 +152,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     if before := _sent_before(season, team, details, sha256):
         return before
     check_registered(season, team)
+    check_look(season, team, details.system)
     figures, unread = team_figures or {}, None
     try:
         parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)

@@ -5,12 +5,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core.confined.turns import PoolFull
+from citeboard.core.lookalikes import written_otherwise
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
 from tasks.jobs.leases import create_check, create_jobs
@@ -100,6 +102,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     sha256 = checksum(upload.path)
     if before := _sent_before(phase, team, details, sha256):
         return before
+    check_look(phase.task.season, team, details.system)
     # What is refused in any case is refused before the file is read, and asked again under the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
@@ -194,6 +197,14 @@ def check_storage(team: Team, size: int) -> None:
 def check_registered(season: Season, team: Team) -> None:
     if not Registration.objects.filter(season=season, team=team, is_approved=True).exists():
         raise NotRegistered.of(team, season)
+
+
+def check_look(season: Season, team: Team, system: str) -> None:
+    """ASCII is what another name would be made to look like."""
+    others = Submission.objects.filter(phase__task__season=season).exclude(team=team)
+    if not system.isascii() and written_otherwise(others, "system", system):
+        words = _("a system of others in this season has a name that looks like this one in other letters")
+        raise ValidationError({"system": words})
 
 
 def require_terms(season: Season, user: User | None) -> None:

@@ -25,10 +25,13 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core import audit, language
+from citeboard.core.lookalikes import written_otherwise
 from citeboard.teams.models import User
 
 
 class NameForm(forms.Form):
+    #: Who changes a name; nobody at the sign-up.
+    person: User | None = None
     name = forms.CharField(
         label=gettext_lazy("Your name"),
         required=False,
@@ -40,10 +43,13 @@ class NameForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
+    def clean(self) -> dict[str, Any]:
+        given = {"name": "", **(super().clean() or {})}
+        return {**given, "name": checked_name(given["name"], self.person)}
+
     def signup(self, request: HttpRequest, user: User) -> None:
-        user.language = translation.get_language()
-        user.save(update_fields=["language"])
-        rename(user=user, name=self.cleaned_data["name"])
+        user.language, user.name = translation.get_language(), self.cleaned_data["name"]
+        user.save(update_fields=["language", "name", "name_skeleton"])
 
 
 class ProfileForm(NameForm):
@@ -79,6 +85,18 @@ class ProfileForm(NameForm):
         return checked_orcid(self.cleaned_data["orcid"])
 
 
+def checked_name(text: str, person: User | None) -> str:
+    """On one line. Raises ValidationError where it looks like another account's in other letters."""
+    name = " ".join(text.split())
+    if written_otherwise(User.objects.exclude(pk=person and person.pk), "name", name):
+        words = _(
+            "Another account has a name that looks like this one in other letters. Write yours in "
+            "the letters of one language, or add a name."
+        )
+        raise ValidationError({"name": words})
+    return name
+
+
 def checked_orcid(text: str) -> str:
     """The iD as it is written, from an iD or its address. Raises ValidationError where a digit is wrong."""
     digits = text.strip().rstrip("/").rpartition("/")[2].replace("-", "").upper()
@@ -95,14 +113,9 @@ def checked_orcid(text: str) -> str:
 
 
 def describe(*, user: User, name: str, affiliation: str, orcid: str, language: str, is_listed: bool) -> None:
-    user.name, user.affiliation = " ".join(name.split()), " ".join(affiliation.split())
+    user.name, user.affiliation = checked_name(name, user), " ".join(affiliation.split())
     user.orcid, user.language, user.is_listed = orcid, language or user.language, is_listed
-    user.save(update_fields=["name", "affiliation", "orcid", "language", "is_listed"])
-
-
-def rename(*, user: User, name: str) -> None:
-    user.name = " ".join(name.split())
-    user.save(update_fields=["name"])
+    user.save(update_fields=["name", "name_skeleton", "affiliation", "orcid", "language", "is_listed"])
 
 
 @login_required
@@ -112,6 +125,7 @@ def name(request: HttpRequest) -> HttpResponse:
     facts = {field: getattr(request.user, field) for field in ProfileForm.base_fields}
     facts["language"] = facts["language"] or settings.LANGUAGE_CODE
     form = ProfileForm(request.POST if request.method == "POST" else None, initial=facts)
+    form.person = request.user
     if request.method == "POST" and form.is_valid():
         describe(user=request.user, **form.cleaned_data)
         with translation.override(form.cleaned_data["language"] or translation.get_language()):

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.audit import history
+from citeboard.core.lookalikes import skeleton
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import checked_description, checked_links
 from citeboard.core.refusals import Refused
@@ -113,13 +114,15 @@ def found_team(*, name: str, founder: User) -> Team:
     if len(name) > MAX_NAME:
         words = _("the name has %(length)s characters; at most %(most)s fit")
         raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
+    taken = ValidationError({"name": _("another team has this name, or one very much like it")})
+    if Team.objects.filter(name_skeleton=skeleton(name)).exists():
+        raise taken
     try:
         with transaction.atomic():
             team = Team.objects.create(name=name, slug=slug)
             Membership.objects.create(team=team, user=founder, role=Membership.Role.LEAD)
     except IntegrityError:
-        words = _("another team has this name, or one very much like it")
-        raise ValidationError({"name": words}) from None
+        raise taken from None
     return team
 
 

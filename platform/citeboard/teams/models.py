@@ -13,6 +13,8 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.core.lookalikes import Skeleton
+
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
@@ -33,6 +35,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120, blank=True)
+    name_skeleton = Skeleton("name")
     affiliation = models.CharField(max_length=200, blank=True, default="", db_default="")
     orcid = models.CharField("ORCID", max_length=19, blank=True, default="", db_default="")
     is_listed = models.BooleanField(
@@ -67,6 +70,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 class Team(models.Model):
     name = models.CharField(max_length=80, unique=True)
+    name_skeleton = Skeleton("name")
     slug = models.SlugField(max_length=80, unique=True)
     description = models.TextField(blank=True, default="", db_default="")
     links: models.JSONField[list[str]] = models.JSONField(

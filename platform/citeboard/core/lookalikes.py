@@ -1,0 +1,62 @@
+"""Names that look alike: skeletons by Unicode Technical Standard 39, with the table in `lookalikes.txt`.
+
+The table is ours at every site, since rows keep skeletons: a library's table changes with its version.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.db import models
+
+#: Characters without a look of their own, beside those of the category Cf.
+_IGNORED = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+MAX_SKELETON = 200
+
+
+@cache
+def _prototypes() -> dict[int, str]:
+    lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n")
+    pairs = (line.split("\t") for line in lines if line and not line.startswith("# "))
+    return {ord(character): prototype for prototype, characters in pairs for character in characters}
+
+
+def skeleton(name: str) -> str:
+    """Equal for names that look alike, in any case of letters; the first 200 characters."""
+    seen = "".join(each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf")
+    alike = unicodedata.normalize("NFD", seen).translate(_prototypes())
+    return unicodedata.normalize("NFD", " ".join(alike.split()).casefold())[:MAX_SKELETON]
+
+
+class Skeleton(models.CharField):  # type: ignore[type-arg]
+    """Of another field of the row, by which the database finds names that look like one."""
+
+    def __init__(self, of: str, **facts: Any) -> None:
+        self.of = of
+        bounds = {
+            "max_length": MAX_SKELETON,
+            "db_index": True,
+            "editable": False,
+            "default": "",
+            "db_default": "",
+        }
+        super().__init__(**{**bounds, **facts})
+
+    def deconstruct(self) -> Any:
+        name, path, arguments, facts = super().deconstruct()
+        return name, path, arguments, {**facts, "of": self.of}
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        found = skeleton(getattr(model_instance, self.of))
+        setattr(model_instance, self.attname, found)
+        return found
+
+
+def written_otherwise(rows: models.QuerySet[Any], field: str, name: str) -> bool:
+    """Whether a row has a name that looks like this one in other letters; people may share one."""
+    found = rows.filter(**{f"{field}_skeleton": skeleton(name)}).values_list(field, flat=True)
+    return bool(name) and any(other.casefold() != name.casefold() for other in found.distinct())
