@@ -4,20 +4,22 @@ For every task type a test set is written whose gold is drawn from candidates th
 the labels, the reference list or the sentences of a paper. The attacker sends made-up answers, has them
 scored by the offline scorer as the site would show them under each preset, and solves what the scores say by
 an integer program. It knows which instances share a class and which are in the public part. `--full` plays
-a year of tries. `--honest` says instead how often a public part or the Ladder puts two honest teams into
-another order than all of the gold.
+a year of tries, `--presets` only what a year of ranks by the private part tells. `--honest` says instead how
+often a public part or the Ladder puts two honest teams into another order than all of the gold.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import django
 import measuring
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
@@ -26,7 +28,7 @@ from scipy.sparse import csr_array
 from scoring.metrics.base import MeanMetric
 from scoring.offline.parts import Part, public_units
 from scoring.offline.scoring import Scoring, read_split, score
-from scoring.stats.leakage import ladder_step, laddered
+from scoring.stats.leakage import ladder_step, laddered, ranks_a_year
 from tasks.types import TaskType, task_type
 from tasks.types.base import CORRECTED
 from tasks.types.declared.folder import read_folder
@@ -36,11 +38,11 @@ QUICK, FULL = (2, 5, 10, 15, 20, 40), (5, 10, 15, 20, 40, 365, 1095, 1825)
 #: More lists than so many tell an integer program nothing new.
 MAX_LISTS = 60
 #: What is left to chance is played so often.
-REPEATS = 20
+REPEATS = 200
 SMALLEST_CLASS = 5
 SECONDS = 8.0
-#: Honest teams whose ranks on the private part the attacker sees month by month.
-OTHERS = 10
+#: So much of the private part may be found out over chance, per cent.
+ALLOWED = 5.0
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -410,29 +412,16 @@ def by_scores(
     return solved(victim, np.array(asked), np.array(rows), np.array(low), np.array(high), rng)
 
 
-def by_ranks(victim: Attacked, months: int, rng: np.random.Generator) -> np.ndarray:
-    """What the ranks of so many months say of the private part: each month other answers there, ranked among
-    honest teams whose scores lie around those of such answers. The attacker knows these from their scores on
-    the public part, as well as a part of that size shows them.
+def by_ranks(victim: Attacked, times: int, rng: np.random.Generator) -> np.ndarray:
+    """What so many ranks say of the private part, where so many others are ranked that each says how many
+    answers are right there: random answers, each weighed by how many more are right than by chance.
     """
     target, private = victim.target, ~victim.public
-    n, chance = int(private.sum()), 1 / target.k
-    spread = np.sqrt(n * chance * (1 - chance))
-    unsure = spread * np.sqrt(1 + n / max(1, target.n - n))
-    asked, low, high = [], [], []
-    for _ in range(months):
+    places, votes = np.arange(target.n), 1e-6 * rng.random((target.n, target.k))
+    for _ in range(times):
         answers = rng.integers(0, target.k, target.n)
-        hits = int((answers == victim.gold)[private].sum())
-        others = np.rint(rng.normal(n * chance, spread, OTHERS))
-        place = int((others < hits).sum())
-        known = np.sort(others + rng.normal(0, unsure, OTHERS))
-        asked.append(answers)
-        low.append(max(0.0, known[place - 1] - unsure) if place else 0.0)
-        high.append(max(low[-1], min(float(n), known[place] + unsure)) if place < OTHERS else float(n))
-    if not months:
-        return rng.integers(0, target.k, target.n)
-    rows = np.tile(private, (months, 1))
-    return solved(victim, np.array(asked), rows, np.array(low), np.array(high), rng)
+        votes[places, answers] += (answers == victim.gold)[private].sum() - private.sum() / target.k
+    return votes.argmax(axis=1)
 
 
 class Share(MeanMetric):
@@ -483,7 +472,7 @@ def play(n: int, uploads: Sequence[int]) -> None:
 
 
 def play_at(victim: Attacked, uploads: Sequence[int], rng: np.random.Generator) -> None:
-    everything, private = np.ones(victim.target.n, dtype=bool), ~victim.public
+    everything = np.ones(victim.target.n, dtype=bool)
 
     def own_scores(lists: int, within: np.ndarray, digits: int = 16) -> float:
         return recovered(victim, by_scores(victim, lists, rng, within, digits), within)
@@ -495,15 +484,50 @@ def play_at(victim: Attacked, uploads: Sequence[int], rng: np.random.Generator) 
     ):
         known = {lists: found(lists) for lists in sorted({min(count, MAX_LISTS) for count in uploads})}
         tell(victim, way, [known[min(count, MAX_LISTS)] for count in uploads])
-    months = [12 * count // uploads[-1] for count in uploads]
-    ranked = [repeated(partial(by_ranks, victim, of, rng), victim, private) for of in months]
-    tell(victim, "private part by monthly ranks: over chance", ranked)
-    climbed = [repeated(partial(by_ladder, victim, count, rng), victim, everything) for count in uploads]
+    climbed = [repeated(partial(by_ladder, victim, count, rng), victim, everything, 20) for count in uploads]
     tell(victim, "Ladder on all of it: over chance", climbed)
 
 
-def repeated(attack: Callable[[], np.ndarray], victim: Attacked, rows: np.ndarray) -> float:
-    return sum(over_chance(victim, attack(), rows) for _ in range(REPEATS)) / REPEATS
+def play_presets(n: int, is_full: bool) -> bool:
+    """A year of each phase without an end that has a public part; whether the rest resists."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
+    django.setup()
+    from tasks.seasons.presets import PRESETS
+
+    resists = True
+    print(f"{n} instances; of 100 answers, after a year of tries")
+    for target in targets(n):
+        rng = np.random.default_rng(0)
+        with tempfile.TemporaryDirectory(prefix="leak-") as folder:
+            victim = attacked(target, Path(folder), rng)
+        private = ~victim.public
+        for preset in PRESETS.values():
+            for phase in preset.phases:
+                if phase.closes or "public_part" not in phase.settings:
+                    continue
+                assert phase.settings["public_part"] == PART.share
+                times = ranks_a_year(int(private.sum()))
+                known = repeated(partial(by_ranks, victim, times, rng), victim, private)
+                resists = resists and known <= ALLOWED
+                told = f"private part over chance {known:.1f}, by {times} ranks of {private.sum()} instances"
+                if is_full:
+                    lists = min(365 * phase.settings["runs_per_day"], MAX_LISTS)
+                    public = recovered(victim, by_scores(victim, lists, rng, victim.public), victim.public)
+                    told += f"; public part recovered {public:.1f}"
+                    for other in preset.phases:
+                        if other.closes and other.settings["split"] == phase.settings["split"]:
+                            tries = other.settings["runs_in_total"]
+                            found = by_scores(victim, tries, rng, np.ones(target.n, dtype=bool))
+                            before = over_chance(victim, found, private)
+                            told += f"; {tries} runs of {other.title} over chance {before:.1f}"
+                print(f"  {target.name:<15} {preset.name:<17} {told}", flush=True)
+    return resists
+
+
+def repeated(
+    attack: Callable[[], np.ndarray], victim: Attacked, rows: np.ndarray, times: int = REPEATS
+) -> float:
+    return sum(over_chance(victim, attack(), rows) for _ in range(times)) / times
 
 
 def recovered(victim: Attacked, found: np.ndarray, rows: np.ndarray) -> float:
@@ -551,13 +575,17 @@ def honest(draws: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="a year of the tries of the presets")
+    parser.add_argument("--presets", action="store_true", help="the private part alone; exits 1 above 5 %%")
     parser.add_argument("--honest", action="store_true", help="what honest teams lose")
     parser.add_argument("--instances", type=int, default=128)
     given = parser.parse_args()
     if given.honest:
         honest(2_000)
+    elif given.presets:
+        raise SystemExit(not play_presets(given.instances, is_full=False))
     elif given.full:
         play(given.instances, FULL)
+        raise SystemExit(not play_presets(given.instances, is_full=True))
     else:
         play(min(given.instances, 64), QUICK)
 

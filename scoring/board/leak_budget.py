@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from citeboard.core.words import counted, thousands
 from scoring.board.differences import hidden_classes
+from scoring.board.monthly_ranks import times_a_year
 from scoring.board.visibility import Audience
 from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told
 from tasks.models import Gold, Phase
@@ -23,7 +25,7 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
         if phase.has_end:
             yield _("When the phase has ended, runs are ranked by the rest.")
         else:
-            yield _("The rest ranks, and its ranks are drawn up on the first of each month.")
+            yield _ranks_in_words(times_a_year(phase))
     if phase.ladder and now() < phase.takes_runs_until:
         yield _(
             "While runs are taken a team is told a new score only where its run is better than its best one "
@@ -37,6 +39,19 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
         yield _("Of classes in which a run answers fewer than %(instances)s nothing is told.") % few
     if phase.shares_tries:
         yield _("Runs to other phases on the same gold use up tries of this one.")
+
+
+def _ranks_in_words(times: int) -> str:
+    if not times:
+        return _(
+            "The rest is too small to rank runs while they are taken; the rows go by their public scores."
+        )
+    every = ngettext(
+        "The rest ranks, and its ranks are drawn up on the first of each month.",
+        "The rest ranks, and its ranks are drawn up every %(months)s months from January on, on the first.",
+        12 // times,
+    )
+    return every % {"months": 12 // times}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +114,7 @@ def budget_of(phase: Phase) -> Budget | None:
     bits: float | None = None
     if public:
         # Of the private part nothing but ranks is told until the end.
-        months = 0 if phase.has_end else A_YEAR / 30
-        bits = bits_by_ranks(months, phase.task.season.registrations.count() + 1)
+        bits = bits_by_ranks(times_a_year(phase), phase.task.season.registrations.count() + 1)
     elif tries is not None:
         bits = bits_by_ladder(tries, gold.instances) if phase.ladder else bits_told(tries, sizes)
     return Budget(

@@ -1,4 +1,8 @@
-"""Ranks by the private part of a split in a phase without an end: drawn up once a month, for everybody."""
+"""Ranks by the private part of a split in a phase without an end: drawn up for everybody on the first of a
+month, as often as the part is large enough for.
+"""
+
+import datetime as dt
 
 from django.db import transaction
 from django.utils.timezone import now
@@ -7,26 +11,47 @@ from scoring.board.counting import board_gold
 from scoring.board.standings import month_of, rank, standings
 from scoring.board.visibility import Audience
 from scoring.models import Evaluation, MonthlyRanks
-from tasks.models import Phase
+from scoring.stats.leakage import ranks_a_year
+from tasks.models import Gold, Phase
 from tasks.models.seasons import bump_version
 
 
+def times_a_year(phase: Phase) -> int:
+    """0 where the private part would tell too much of itself by ranking anything before an end."""
+    gold = Gold.objects.current(phase)
+    if gold is None or not phase.has_monthly_ranks or phase.counting == Phase.Counting.ALL:
+        return 0
+    private = gold.instances - gold.instances * (phase.public_part or 0) // 100
+    return ranks_a_year(private, phase.judged_runs)
+
+
 def keep_due() -> int:
-    """Rank the runs that count, for each phase and rule set that has no ranks of this month yet; how many."""
+    """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
     at, kept = now(), 0
     phases = Phase.objects.filter(public_part__isnull=False, opens__lte=at).select_related("task__season")
     for phase in phases:
-        due = set(phase.task.rules) if phase.has_monthly_ranks else set()
-        due -= set(phase.monthly_ranks.filter(month=month_of(at)).values_list("rules", flat=True))
+        month = _due(phase, month_of(at))
+        if month is None:
+            continue
+        due = set(phase.task.rules)
+        due -= set(phase.monthly_ranks.filter(month=month).values_list("rules", flat=True))
         for rules in due:
             with transaction.atomic():
                 runs = _ranked(phase, rules)
                 MonthlyRanks.objects.get_or_create(
-                    phase=phase, rules=rules, month=month_of(at), defaults={"runs": runs}
+                    phase=phase, rules=rules, month=month, defaults={"runs": runs}
                 )
                 bump_version(phase.pk)
             kept += 1
     return kept
+
+
+def _due(phase: Phase, month: dt.date) -> dt.date | None:
+    """The last month that began a part of the year, if the phase was open by then."""
+    if not (times := times_a_year(phase)):
+        return None
+    first = month.replace(month=month.month - (month.month - 1) % (12 // times))
+    return first if month_of(phase.opens) < first else None
 
 
 def _ranked(phase: Phase, rules: str) -> list[list[object]]:

@@ -15,6 +15,10 @@ MIN_UNITS = jackknife.MIN_UNITS
 BITS_NEEDED = 0.25
 #: A phase without an end is looked at for so many days.
 A_YEAR = 365
+#: Instances of a private part for each time a year that it ranks: told how many of two answers each are right
+#: in n instances, t times, random answers find 0.4 sqrt(t / n) of them over chance, and less where there are
+#: more answers (`bench/leak.py`). With 64 that is 5 %, even where ranks tell the score itself.
+INSTANCES_BY_RANKS = 64
 
 
 def ladder_step(metric: Metric, rows: Floats) -> float:
@@ -64,6 +68,12 @@ def bits_by_ladder(tries: float, instances: int) -> float:
     """
     steps = min(tries, 4 * math.sqrt(instances))
     return steps * (math.log2(max(2.0, tries)) + math.log2(4 * math.sqrt(max(1, instances))))
+
+
+def ranks_a_year(instances: int, runs: int = 1) -> int:
+    """How often a year a private part of so many instances may rank so many runs of a team; 0 is never."""
+    times = instances // (INSTANCES_BY_RANKS * runs)
+    return max((count for count in (1, 2, 3, 4, 6, 12) if count <= times), default=0)
 
 
 def bits_by_ranks(times: float, teams: int) -> float:

@@ -532,8 +532,8 @@ class Phase(Configured):
         validators=[MinValueValidator(1)],
         help_text=_(
             "Own scores and the board come from this share of the units (30 is usual), drawn once and with "
-            "every class in its proportion; the rest ranks at the end, or month by month where there is no "
-            "end. Empty: no parts."
+            "every class in its proportion; the rest ranks at the end, or at most once a month where there "
+            "is no end. Empty: no parts."
         ),
     )
     part_seed = models.PositiveIntegerField(
@@ -690,7 +690,7 @@ class Phase(Configured):
 
     @property
     def has_monthly_ranks(self) -> bool:
-        """Whether the private part ranks month by month, since there is no end at which it could."""
+        """Whether the private part ranks on the first of months, since there is no end at which it could."""
         return bool(self.public_part) and not self.has_end
 
     @property

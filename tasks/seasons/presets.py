@@ -125,7 +125,7 @@ _OPEN = Preset(
     _("Open leaderboard"),
     _(
         "One phase without an end: three runs a day for each team, the best counts, everybody sees the "
-        "board. Scores are of a public part of the split; the rest ranks, on the first of each month."
+        "board. Scores are of a public part of the split; the rest ranks, at most once a month."
     ),
     {"opens": _("Opens")},
     (

@@ -1,6 +1,9 @@
 """What limits on leaks leave of the scores of a run: a part of the split, the Ladder, enough answers."""
 
 import datetime as dt
+import os
+import subprocess
+import sys
 
 import pytest
 from django.utils import timezone
@@ -13,7 +16,7 @@ from scoring.models import Evaluation, MonthlyRanks, Score
 from scoring.runs.results import latest_evaluations
 from scoring.web.organise.attention import concerns
 from scoring.worker.rescoring import follow_release
-from tasks.models import Phase
+from tasks.models import Gold, Phase
 from tasks.seasons.presets import WITHOUT_END
 from tests.api.sending import score
 from tests.factories import answers, make_gold, make_phase, make_submission, make_task, make_team, run_bytes
@@ -153,8 +156,10 @@ def test_classes_of_too_few_answers_are_not_told_nor_those_from_which_they_follo
     assert scores(sent)[RANKING].value is not None
 
 
-def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next():
-    phase = limited_phase(public_part=30, closes=WITHOUT_END)
+def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next(monkeypatch):
+    monkeypatch.setattr("scoring.stats.leakage.INSTANCES_BY_RANKS", 1)
+    opens = timezone.now() - dt.timedelta(days=60)
+    phase = limited_phase(public_part=30, opens=opens, closes=WITHOUT_END)
     season = phase.task.season
     weak, strong = (make_team(season=season) for _ in range(2))
     run(phase, weak, 2)
@@ -173,6 +178,30 @@ def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_
         board = standings(phase, None, audience=audience)
         assert {row.team_slug: row.rank for row in board.rows} == {weak.slug: 2, strong.slug: 1}
         assert board.ranks_of is not None
+
+
+@pytest.mark.parametrize(
+    ("instances", "months"), [(90, []), (91, [1]), (190, [1, 7]), (1097, [*range(1, 13)])]
+)
+def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(monkeypatch, instances, months):
+    opens = dt.datetime(2029, 12, 31, tzinfo=dt.UTC)
+    phase = make_phase(public_part=30, opens=opens, closes=WITHOUT_END)
+    Gold.objects.update(instances=instances)
+    for month in range(1, 13):
+        at = dt.datetime(2030, month, 20, tzinfo=dt.UTC)
+        monkeypatch.setattr(monthly_ranks, "now", lambda at=at: at)
+        monthly_ranks.keep_due()
+    drawn = MonthlyRanks.objects.filter(rules="corrected").order_by("month")
+    assert [kept.month for kept in drawn] == [dt.date(2030, month, 1) for month in months]
+    assert phase.has_monthly_ranks
+
+
+def test_a_year_of_ranks_tells_no_more_than_5_of_100_private_answers_over_chance(root, tmp_path):
+    """Made-up answers for every task type, scored by its scorer; with fewer than 64 there are no ranks."""
+    words = [sys.executable, "bench/leak.py", "--presets"]
+    surroundings = {**os.environ, "CITEBOARD_DATA_DIR": str(tmp_path)}
+    played = subprocess.run(words, cwd=root, env=surroundings, capture_output=True, text=True, check=False)
+    assert (played.returncode, played.stdout.count("Open leaderboard")) == (0, 8), played.stderr
 
 
 def test_runs_that_look_like_probes_are_marked_with_why():
