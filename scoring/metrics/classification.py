@@ -256,21 +256,17 @@ class FalsePositiveRate(OneClass):
 class Kappa(Classification):
     """Cohen's kappa: agreement beyond what the two distributions of classes give by chance.
 
-    Undefined (NaN) over no instances and where chance alone would agree always. Instances whose answer
-    is no class are left out, as they cannot stand in a table of confusions.
+    Undefined (NaN) over no instances and where chance alone would agree always. A missing answer and one that
+    is no class count as one class more, which the gold never has: as disagreement that chance never agrees
+    on. A rule set whose missing answers are left out has them in neither.
     """
 
     citation = KAPPA
     ends = (-1.0, 1.0)
-    kind = "agreement"
+    version = 2
 
     def has_enough_units(self, rows: Floats) -> bool:
         return classes_are_carried(class_counts(rows)[0])
-
-    def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
-        stats = super().instance_stats(gold, answers)
-        wanted, answered, _ = self.codes(gold, answers)
-        return stats * ((wanted >= 0) & (answered >= 0))[:, None]
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, count = class_counts(sums)
@@ -306,6 +302,7 @@ class Matthews(Classification):
 class QuadraticKappa(Classification):
     """Kappa with disagreements weighted by the square of the distance between classes, which have an order.
 
+    A missing answer and one that is no class are as far from each class as the two ends are from each other.
     Undefined (NaN) over no instances and where no disagreement is to be expected.
     """
 
@@ -313,22 +310,24 @@ class QuadraticKappa(Classification):
     ends = (-1.0, 1.0)
     kind = "confusions"
     power = 2
+    version = 2
 
     def denominators(self, rows: Floats) -> Floats:
         return np.asarray(rows.sum(axis=1))
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
-        """(n, c * c): a 1 in the cell of gold and answer, row by row; none where either is no class."""
+        """(n, c * (c + 1)): a 1 in the cell of gold and answer, row by row, the last cell for no class."""
         wanted, answered, count = self.codes(gold, answers)
-        rows = np.flatnonzero((wanted >= 0) & (answered >= 0))
-        stats = np.zeros((len(wanted), count * count))
-        stats[rows, wanted[rows] * count + answered[rows]] = 1
+        rows = np.flatnonzero(wanted >= 0)
+        stats = np.zeros((len(wanted), count * (count + 1)))
+        stats[rows, wanted[rows] * (count + 1) + np.where(answered >= 0, answered, count)[rows]] = 1
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
         table = confusions(sums)
-        size = table.shape[-1]
-        distance = np.abs(np.arange(size)[:, None] - np.arange(size)) ** self.power
+        size = table.shape[-2]
+        distance = np.abs(np.arange(size)[:, None] - np.arange(size + 1)) ** self.power
+        distance[:, -1] = max(size - 1, 0) ** self.power
         by_chance = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
         count = table.sum(axis=(-2, -1))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -343,9 +342,12 @@ class LinearKappa(QuadraticKappa):
 
 
 def confusions(sums: Floats) -> Floats:
-    """(…, c, c) from sums of ``QuadraticKappa``: how often gold is the row's, the answer the column's."""
-    size = round(sums.shape[-1] ** 0.5)
-    return sums.reshape(*sums.shape[:-1], size, size)
+    """(…, c, c + 1) from sums of ``QuadraticKappa``: how often gold is the row's, the answer the column's.
+
+    The last column is of no class.
+    """
+    size = int(sums.shape[-1] ** 0.5)
+    return sums.reshape(*sums.shape[:-1], size, size + 1)
 
 
 def classes_are_carried(support: Floats) -> bool:

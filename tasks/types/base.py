@@ -125,6 +125,13 @@ class Pairs:
         assert len(lengths) == 1, f"rows do not line up: {lengths}"
 
 
+def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
+    """Of a run by instance: whether an answer is more than an empty text. An empty list or object, such as no
+    evidence, is an answer, and so is an abstention that a task allows.
+    """
+    return (not isinstance(answer, str) or bool(answer.strip()) for answer in run.values())
+
+
 #: How the slugs of declared tasks begin, and the files that their numbers rest on.
 DECLARED, REFERENCED = "declared:", ("task.toml", "measures.py")
 
@@ -164,6 +171,8 @@ class TaskType:
     public_files: Callable[[Sequence[InputFile], Options], Iterator[tuple[str, bytes]]]
     #: Which of the files under a gold PATH belong to the gold and are kept.
     is_gold_file: Callable[[str], bool]
+    #: Of each answer of a run to an instance of the split, whether anything is in it.
+    filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
     #: What pages call one of the units of ``Pairs``, where the option ``unit`` names no field.
     unit: str = "instance"
     #: The names of the instances of its gold's records, where they are not their ids or places.

@@ -138,12 +138,7 @@ def read_answers(
         except InputRefused as refused:
             problems += refused.problems
     missing = len(known) - len(answers)
-    if problems.has_errors:
-        pass
-    elif not answers:
-        shown = files[0].shown if len(files) == 1 else ""
-        problems.append(Problem(file=shown, message=f"no {form.noun}s are here", expected=form.example))
-    elif missing:
+    if answers and missing and not problems.has_errors:
         first = next(name for name in known if name not in answers)
         message = f"{missing:,} of {len(known):,} instances have no {form.noun}, the first is “{first}”"
         problems.append(Problem(message=message, fatal=form.needs_all))

@@ -1,7 +1,7 @@
 """Reading a run of any task type: the one way in for the site, the API and the command line."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from tasks.types.run_forms import PLAIN_TEXT, RunForm, beginning_of, binary_kind
 #: So many files of a run are looked at for what else they may be.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
+#: From this share of empty answers on they are told as a whole.
+MANY_EMPTY = 0.1
 
 
 def read_run(
@@ -29,11 +31,25 @@ def read_run(
     except InputRefused as refused:
         answers, problems = None, refused.problems
     rest = problems.rest() if isinstance(problems, Problems) else []
+    if not fatal(problems):
+        problems = [*problems, *_empty(task_type, answers, index)]
     if fatal(problems):
         problems = _with_kinds_told(task_type, files, problems)
     return answers, in_order(
         problem if problem.file or not name else replace(problem, file=name) for problem in [*problems, *rest]
     )
+
+
+def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]:
+    """A run that answers nothing is refused, one of which much is empty is warned."""
+    filled = list(task_type.filled(answers, index))
+    empty = filled.count(False)
+    if empty == len(filled):
+        found = f": {empty:,} answers are empty or not allowed" if empty else ""
+        message = f"the run answers no instance of the split{found}"
+        yield Problem(message=message, expected="an answer with something in it")
+    elif empty and empty >= MANY_EMPTY * len(filled):
+        yield Problem(message=f"{empty:,} of {len(filled):,} answers are empty or not allowed", fatal=False)
 
 
 def _with_kinds_told(

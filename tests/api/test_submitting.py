@@ -83,6 +83,15 @@ def test_a_bad_run_names_every_line_and_costs_nothing(world):
     assert send(world.member, world.phase).status_code == 201
 
 
+def test_a_run_of_empty_answers_is_refused_and_costs_nothing(world):
+    Phase.objects.update(runs_in_total=1)
+    refused = send(world.member, world.phase, run_bytes(answers(sentences=())))
+    assert refused.status_code == 422
+    assert "the run answers no instance of the split" in refused.json()["problems"][0]["message"]
+    assert not Submission.objects.exists()
+    assert send(world.member, world.phase).status_code == 201
+
+
 def test_a_run_with_very_many_problems_says_how_many_more_there_are(world):
     body = send(world.member, world.phase, b"{not json\n" * 450).json()
     assert len(body["problems"]) == 200

@@ -102,8 +102,10 @@ def test_single_labels_are_measured_as_scikit_learn_does():
         others = [answer for own, answer in zip(gold, answers, strict=True) if own != "b"]
         wanted["false_positive_rate"] = others.count("b") / len(others) if others else math.nan
         both = [(own, answer) for own, answer in zip(gold, answers, strict=True) if answer]
+        left_out = [answer or _treated("left-out", None) for answer in answers]
         for weights in ("linear", "quadratic"):
             pairs = zip(*both, strict=True) if both else ([], [])
+            scored[f"kappa_{weights}"] = value(built[f"kappa_{weights}"], gold, left_out)
             wanted[f"kappa_{weights}"] = (
                 sk.cohen_kappa_score(*map(list, pairs), labels=LABELS, weights=weights) if both else math.nan
             )

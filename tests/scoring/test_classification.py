@@ -17,6 +17,7 @@ from scoring.metrics.classification import (
     confusions,
 )
 from scoring.stats.resampling import Resampler
+from tasks.types.probabilities import LabelWithProbabilities
 from tests.lazily import Lazily
 
 sklearn = Lazily("sklearn.metrics")
@@ -77,7 +78,28 @@ def test_accuracy_kappa_and_confusions_are_those_of_scikit_learn(seed):
     assert value("quadratic_kappa", gold, answers) == pytest.approx(weighted, rel=1e-12)
     own = QuadraticKappa("quadratic_kappa", "corrected", labels=LABELS)
     table = confusions(own.instance_stats(gold, answers).sum(axis=0))
-    assert table.tolist() == sklearn.confusion_matrix(gold, answers, labels=LABELS).tolist()
+    assert table[:, :-1].tolist() == sklearn.confusion_matrix(gold, answers, labels=LABELS).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_missing_answers_are_a_class_of_kappa_too_and_as_far_from_each_as_its_ends(seed):
+    gold, answers = answers_of(seed, n=80)
+    missing = [None if place % 7 == 0 else answer for place, answer in enumerate(answers)]
+    theirs = sklearn.cohen_kappa_score(gold, [answer or "none" for answer in missing])
+    assert value("kappa", gold, missing) == pytest.approx(theirs, rel=1e-12)
+    far = [*LABELS, "none"]
+    table = sklearn.confusion_matrix(gold, [answer or "none" for answer in missing], labels=far)
+    last = len(LABELS) - 1
+    weight = np.subtract.outer(np.arange(7), np.arange(7)) ** 2
+    weight[:, -1] = last**2
+    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(gold)
+    expected = 1 - (table * weight).sum() / (by_chance * weight).sum()
+    assert value("quadratic_kappa", gold, missing) == pytest.approx(expected, rel=1e-12)
+    left_out = [LabelWithProbabilities("", is_left_out=True) if own is None else own for own in missing]
+    both = [(own, answer) for own, answer in zip(gold, missing, strict=True) if answer]
+    for name, weights in (("kappa", None), ("quadratic_kappa", "quadratic")):
+        theirs = sklearn.cohen_kappa_score(*zip(*both, strict=True), labels=LABELS, weights=weights)
+        assert value(name, gold, left_out) == pytest.approx(theirs, rel=1e-12)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 6])

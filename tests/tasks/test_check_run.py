@@ -184,7 +184,7 @@ def test_a_giant_line(phase, settings, filename):
         (b'{"topic": {"a": 1}, "citance": "1", "sentences": []}', "is an object"),
         (b'{"topic": "D01-0001", "citance": "1", "sentences": [["1"]]}', "not a list of sentence ids"),
         (b'{"topic": "D01-0001", "citance": "1", "sentences": [true]}', "not a list of sentence ids"),
-        (b'{"topic": "D09-9999", "citance": "1", "sentences": ["1"]}', "none of the split's topics"),
+        (b'{"topic": "D09-9999", "citance": "1", "sentences": ["1"]}', "answers no instance of the split"),
     ],
 )
 def test_a_broken_file_of_answers(phase, content, words):
@@ -248,7 +248,7 @@ def test_a_file_meant_to_fill_the_memory_is_read_no_further(phase, line, filenam
 
 
 def test_warnings_without_end_are_cut_off(phase):
-    facets = [{**answers()[0], "facets": [f"f{n}" for n in range(30_000)]}]
+    facets = [{**answers()[0], "facets": ["Method", *(f"f{n}" for n in range(30_000))]}]
     found = problems(phase, run_bytes(facets), "run.jsonl")
     assert not fatal(found)
     assert 1_000 <= len(found) < 1_010

@@ -34,6 +34,7 @@ TASK_TYPE = TaskType(
     read_gold=lazy(COLLECTION, "read_gold"),
     read_inputs=lazy(COLLECTION, "read_inputs"),
     read_run=lazy(PAIRING, "read_run"),
+    filled=lazy("tasks.types.ranking.runs", "filled"),
     run_form=RUN_FORM,
     pair=lazy(PAIRING, "pair"),
     public_files=lazy(COLLECTION, "public_files"),

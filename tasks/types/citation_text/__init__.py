@@ -1,6 +1,6 @@
 """Citation text generation: what a paper writes of the papers that it cites, from their abstracts."""
 
-from tasks.types.base import TaskType
+from tasks.types.base import TaskType, filled_texts
 from tasks.types.citation_text.instances import (
     contents,
     instance_names,
@@ -17,6 +17,7 @@ from tasks.types.citation_text.runs import (
     pair,
     read_run,
     show_instances,
+    texts,
 )
 from tasks.types.jsonlines import is_records_file
 
@@ -40,6 +41,7 @@ TASK_TYPE = TaskType(
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
+    filled=lambda run, index: filled_texts(texts(run), index),
     run_form=RUN_FORM,
     pair=pair,
     public_files=public_files,

@@ -68,15 +68,31 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
         answers.extend(read)
         topics.update(answer.topic for answer in read)
         topics.update([topic] if topic else [])
-    if not topics & set(index["topics"]) and not fatal(problems):
-        shown = files[0].shown if len(files) == 1 else ""
-        expected = f"one of {some(index['topics'])}"
-        message = "none of the split's topics is answered"
-        problems.append(Problem(file=shown, message=message, expected=expected))
     run = Run(tuple(answers), frozenset(topics))
-    if not fatal(problems):
+    if topics & set(index["topics"]) and not fatal(problems):
         problems.extend(_missing(run, index))
     return run, problems
+
+
+def filled(run: Run, index: Index) -> Iterator[bool]:
+    """Of each answer to a citance of the split, whether it names a sentence of the paper."""
+    for answer, known in answers_to_citances(run, index):
+        named = named_sentences(answer)
+        yield bool(known.intersection(named) if known else named)
+
+
+def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[Annotation, set[str]]]:
+    """Each answer to a citance of the split, and the sentences of its paper."""
+    by_topic: dict[str, list[Annotation]] = defaultdict(list)
+    for answer in run.answers:
+        if answer.topic in index["topics"]:
+            by_topic[answer.topic].append(answer)
+    for topic, answers in by_topic.items():
+        known = set(index["topics"][topic]["sentences"])
+        places = Matcher.of_index(index["topics"][topic]).places([answer.name for answer in answers])
+        for answer, place in zip(answers, places, strict=True):
+            if place is not None:
+                yield answer, known
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:

@@ -24,7 +24,7 @@ from tasks.types.clsumm.topics import (
     topic_name,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, Problems, fatal
+from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.run_forms import RunForm, binary_kind
 from tasks.types.text import decoded, json_kind, json_lines, unescaped
 
@@ -253,14 +253,15 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
             summaries[summary.topic] = summary
             problems.extend(_doubts(summary, index, options))
     topics = index["topics"]
-    if not summaries.keys() & topics.keys() and not fatal(problems):
-        shown = files[0].shown if len(files) == 1 else ""
-        message = "none of the split's topics has a summary"
-        problems.append(Problem(file=shown, message=message, expected=f"one of {some(topics)}"))
-    elif missing := [topic for topic in topics if topic not in summaries]:
+    missing = [topic for topic in topics if topic not in summaries]
+    if 0 < len(missing) < len(topics):
         message = f"no summary for {len(missing)} of {len(topics)} topics: {some(missing)}"
         problems.append(Problem(message=message, fatal=False))
     return SummaryRun(summaries), problems
+
+
+def filled(run: SummaryRun, index: Index) -> Iterable[bool]:
+    return (summary.words > 0 for topic, summary in run.summaries.items() if topic in index["topics"])
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:

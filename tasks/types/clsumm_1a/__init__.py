@@ -18,7 +18,7 @@ from tasks.types.clsumm.options import (
     stopword_notes,
 )
 from tasks.types.clsumm.pairs import DIMENSIONS, cited_spans, classes_of, pair_citances, python2_order
-from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_citances, read_run
+from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_citances, filled, read_run
 from tasks.types.clsumm.summaries import held_summaries
 from tasks.types.clsumm.topics import contents, is_topic_file, public_files, read_gold, read_inputs
 
@@ -80,6 +80,7 @@ TASK_TYPE = TaskType(
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
+    filled=filled,
     run_form=RUN_FORM,
     accepts=accepts_citances,
     pair=pair,

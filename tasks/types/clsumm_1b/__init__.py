@@ -121,12 +121,17 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     run, problems = runs.read_run(files, index, options)
     answers = [answer for answer in run.answers if has_reference(answer)]
     without = [answer for answer in answers if not merged_facets(answer.facets)]
-    if without and not fatal(problems):
-        words = "no answer names" if len(without) == len(answers) else f"{len(without):,} answers do not name"
-        message = f"{words} a facet, and without one an answer counts as wrong"
+    if 0 < len(without) < len(answers) and not fatal(problems):
+        message = f"{len(without):,} answers do not name a facet, and without one an answer counts as wrong"
         expected = f"one of {', '.join(FACETS)} in each"
         problems.append(Problem(message=message, expected=expected, fatal=False))
     return run, problems
+
+
+def filled(run: Run, index: Index) -> Iterator[bool]:
+    """Of each answer to a citance of the split, whether it names a facet."""
+    for answer, _ in runs.answers_to_citances(run, index):
+        yield any(facet in FACETS for facet in merged_facets(answer.facets))
 
 
 def further_metrics(rules: str, options: Options) -> MetricRefs:
@@ -163,6 +168,7 @@ TASK_TYPE = TaskType(
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
+    filled=filled,
     run_form=RUN_FORM,
     accepts=accepts_facets,
     pair=pair,

@@ -159,6 +159,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
             read_gold=task.read_gold,
             read_inputs=task.read_inputs,
             read_run=task.read_run,
+            filled=task.filled,
             pair=task.pair,
             public_files=_with_declaration(task, files),
             contents=task.contents,

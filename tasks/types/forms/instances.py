@@ -11,12 +11,12 @@ import io
 import json
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from tasks.types.base import MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
+from tasks.types.base import MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split, filled_texts
 from tasks.types.files import CLUTTER, InputFile
 from tasks.types.jsonlines import (
     AnswerForm,
@@ -304,6 +304,9 @@ class InstanceTask(ABC):
         return read_answers(
             files, names, lambda name, line: self.answer_of(line, name, index), self.form, named=self.named
         )
+
+    def filled(self, run: Any, index: Index) -> Iterable[bool]:
+        return filled_texts(run, index)
 
     def named(self, file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
         for record in read_records(file, problems):

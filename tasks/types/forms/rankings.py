@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from tasks.types.forms.instances import TABLES, Content, Fault, InstanceTask, at
 from tasks.types.jsonlines import AnswerForm, Line, as_lines, read_records, record_id
 from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.ranking.lists import Choices, GradedLists, Lists
-from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
+from tasks.types.ranking.runs import RankedRun, RunLimits, filled, read_ranked_run
 from tasks.types.run_forms import RUN_FORM, RunForm
 from tasks.types.text import json_kind
 
@@ -136,6 +136,9 @@ class RankingTask(InstanceTask):
     ) -> tuple[RankedRun, list[Problem]]:
         form = AnswerForm(example=self.form.example, noun="ranking", id=self.id)
         return read_ranked_run(files, index, RunLimits(longest=self.longest, key=self.answer_key, form=form))
+
+    def filled(self, run: RankedRun, index: Index) -> Iterable[bool]:
+        return filled(run, index)
 
     def pair(self, split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
         choices, instances = Choices(split.index), split.content.instances

@@ -1,6 +1,6 @@
 """Positional fine-grained citations: long answers whose marks stand right behind what they vouch for."""
 
-from tasks.types.base import TaskType
+from tasks.types.base import TaskType, filled_texts
 from tasks.types.jsonlines import is_records_file
 from tasks.types.positional_citations.gold import contents, public_files, read_gold, read_inputs
 from tasks.types.positional_citations.options import METRICS, OPTIONS, further_metrics
@@ -26,6 +26,7 @@ TASK_TYPE = TaskType(
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
+    filled=lambda run, index: filled_texts(run.outputs, index),
     run_form=RUN_FORM,
     pair=pair,
     public_files=public_files,

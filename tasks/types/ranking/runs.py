@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -56,16 +56,16 @@ def read_ranked_run(
     run = gathering.run()
     if problems.has_errors:
         return run, problems
-    if run.missing == len(choices):
-        message = "no instance of the split is answered"
-        problems.append(Problem(message=message, expected="an id of the split"))
-    elif run.missing:
+    if 0 < run.missing < len(choices):
         first = choices.instances[int(np.flatnonzero(~run.lists.present)[0])]
         message = f"{run.missing:,} of {len(choices):,} instances have no answer and score 0"
         problems.append(Problem(message=f"{message}, the first is “{first}”", fatal=False))
-    if run.empty:
-        problems.append(Problem(message=f"{run.empty:,} rankings are empty and score 0", fatal=False))
     return run, problems
+
+
+def filled(run: RankedRun, index: Index) -> Iterable[bool]:
+    """Whether a ranking holds anything."""
+    return map(bool, run.lists.lengths[run.lists.present].tolist())
 
 
 def _is_json(file: InputFile) -> bool:

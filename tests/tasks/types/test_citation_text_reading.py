@@ -153,7 +153,7 @@ def test_doubtful_texts_bring_warnings_and_are_counted(capsys, gold, tmp_path):
 def test_a_run_of_nothing_and_of_other_files_is_refused(capsys, gold, tmp_path):
     empty = tmp_path / "run.jsonl"
     empty.write_text("")
-    assert "no predictions are here" in refusals(capsys, TYPE, [gold], empty)[0]
+    assert "the run answers no instance of the split" in refusals(capsys, TYPE, [gold], empty)[0]
     picture = tmp_path / "run.png"
     picture.write_bytes(b"\x89PNG")
     assert (

@@ -57,7 +57,7 @@ def test_a_paper_with_open_tags_and_another_encoding_keeps_its_sentences(capsys,
         .replace("well", "naïvely")
     )
     paper.write_bytes(text.encode("cp1252"))
-    run.write_text(answer_line(TOPIC, "D05-0001", "3", ["9"]))
+    run.write_text(answer_line(TOPIC, "D05-0001", "3", ["1", "9"]))
     warnings = score(capsys, "clsumm-1a", [gold], run)["warnings"]
     assert any(
         "has no sentence 9" in warning["message"] and "0 to 4" in warning["expected"] for warning in warnings
@@ -97,7 +97,11 @@ def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp
         ("run.PDF", "no PDF", "a “.PDF” file"),
         ("run.jsonl", "", "no answers in this file"),
         ("run.txt", "\n\n", "no answers in this file"),
-        ("run.jsonl", '{"topic": "X00-0000", "citance": 1, "sentences": [1]}', "none of the split's topics"),
+        (
+            "run.jsonl",
+            '{"topic": "X00-0000", "citance": 1, "sentences": [1]}',
+            "answers no instance of the split",
+        ),
         ("run.jsonl", "[" * 100_000, "nested too deeply"),
         ("run.jsonl", '{"topic": "' + "x" * 17_000_000 + '"}', "a line of more than"),
     ],

@@ -95,8 +95,8 @@ def test_the_items_of_a_list_are_named_by_their_place(capsys, gold, tmp_path):
     ("name", "content", "reason"),
     [
         ("run.csv", "a,b", "a “.csv” file"),
-        ("run.jsonl", "", "no answers are here"),
-        ("run.json", "[]", "no answers are here"),
+        ("run.jsonl", "", "the run answers no instance of the split"),
+        ("run.json", "[]", "the run answers no instance of the split"),
         ("run.json", '{"data": [', "not JSON"),
         ("run.json", "7", "found a number"),
         ("run.json", "[" * 100_000, "not JSON"),

@@ -31,7 +31,7 @@ def test_a_missing_context_scores_nothing_and_is_counted(capsys, gold, tmp_path)
     told = [warning["message"] for warning in scores["warnings"]]
     assert told == [
         "1 of 3 instances have no answer and score 0, the first is “q3”",
-        "1 rankings are empty and score 0",
+        "1 of 2 answers are empty or not allowed",
     ]
 
 
@@ -92,7 +92,7 @@ def test_a_ranking_over_the_limit_is_refused_by_line(capsys, tmp_path):
 def test_a_run_that_answers_nothing_is_refused(capsys, gold, tmp_path):
     run = tmp_path / "run.jsonl"
     run.write_text("\n")
-    assert "no instance of the split is answered" in refusals(capsys, SLUG, [gold], run)[0]
+    assert "the run answers no instance of the split" in refusals(capsys, SLUG, [gold], run)[0]
 
 
 @pytest.mark.parametrize("line", ["{not JSON", "no TREC 1 1 run", '{"id": "q9", "ranked": []}'])
