@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from scoring.board.differences import hidden_classes
+from django.db.models import prefetch_related_objects
+
+from scoring.board.differences import hidden_of
 from scoring.board.visibility import Audience, frozen_at
 from scoring.metrics import Metric, known_metric
 from scoring.models import ClassNumber, Evaluation, Score
@@ -24,21 +26,22 @@ def printed_evaluations(
     submission: Submission, audience: Audience
 ) -> list[tuple[Evaluation, dict[str, Any]]]:
     """Each with the evaluation that keeps it."""
-    found = latest_evaluations(submission, frozen_at(submission.phase, audience)).values()
+    found = list(latest_evaluations(submission, frozen_at(submission.phase, audience)).values())
+    prefetch_related_objects(found, "breakdowns__classes")
     return [(evaluation, _printed(evaluation, submission, audience)) for evaluation in found]
 
 
 def _printed(evaluation: Evaluation, submission: Submission, audience: Audience) -> dict[str, Any]:
     task_type = submission.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
-    hidden = hidden_classes([evaluation.pk], submission.phase, audience)
+    hidden = hidden_of(evaluation.breakdowns.all(), submission.phase, audience)
     breakdowns = {
         row.classes.dimension: {
             label: {metric: {**_number(number), "n": number.n} for metric, number in numbers.items()}
             for label, numbers in row.by_class().items()
             if label not in hidden.get(row.classes.dimension, ())
         }
-        for row in evaluation.breakdowns.select_related("classes")
+        for row in evaluation.breakdowns.all()
     }
     return {
         "task_type": task_type.slug,

@@ -21,7 +21,7 @@ from scoring.board.public_results import overall as overall_table
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_gold, with_phases
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import entered_teams, may_have_inputs, season_for, season_to_organise
 from tasks.submissions.submit import quota
@@ -49,7 +49,7 @@ def _tasks() -> QuerySet[Task]:
 def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """``has_scores`` spares looking for the leader of a phase that has none."""
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
-    return phases.select_related("task__season").annotate(has_scores=Exists(scored))
+    return with_gold(phases).select_related("task__season").annotate(has_scores=Exists(scored))
 
 
 LeaderSerializer = mirror(
@@ -213,7 +213,7 @@ def season(request: Request, slug: str) -> Season:
     """A season with its tasks and phases."""
     visible = Season.objects.visible_to(request.user).prefetch_related(Prefetch("tasks", _tasks()))
     found = get_object_or_404(visible, slug=slug)
-    looked_up(phase for task in found.tasks.all() for phase in task.phases.all())
+    with_phases(found.tasks.all())
     return found
 
 

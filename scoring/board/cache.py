@@ -66,6 +66,8 @@ def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -
     phase: Phase | None = caches["pages"].get(key)
     if phase is None:
         phase = look_up()
+        # What others keep back of it goes by the same facts.
+        secrecy_of(phase)
         caches["pages"].set(key, phase, SECONDS)
     return phase
 

@@ -217,13 +217,20 @@ SELECT {joined}(fact, ' ') FROM (
         ]
     ),
 )
+#: Names which versions there are, sealed or not, and what other gold has of them.
+_VERSIONS = """
+SELECT COUNT(g.sealed_at)
+|| '-' || COALESCE(MAX(g.id), 0) || '-' || COUNT(x.id) || '-' || COALESCE(MAX(x.id), 0)
+FROM {gold} g LEFT JOIN {goldoverlap} x ON x.gold_id = g.id WHERE g.task_id = p.task_id AND g.split = p.split
+"""
 _FACTS = (
     """
-SELECT p.id, p.version, p.confirmation_ended_at, ({places}), ({others}), {shown}
+SELECT p.id, p.version, p.confirmation_ended_at, ({places}), ({others}), ({versions}), {shown}
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """.replace("{places}", _PLACES.replace("%(season)s", "s.id"))
     .replace("{others}", _OTHERS)
+    .replace("{versions}", _VERSIONS)
     .replace("{shown}", ", ".join(_SHOWN + _COME))
 )
 

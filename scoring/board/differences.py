@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
@@ -195,11 +195,16 @@ HiddenClasses = Mapping[str, frozenset[str]]
 
 
 def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audience) -> HiddenClasses:
+    rows = Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related("classes")
+    return hidden_of(rows, phase, audience)
+
+
+def hidden_of(breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience) -> HiddenClasses:
     """What the viewer may not see; a class is as large as the metric says that counts fewest there."""
     if may_see_instances(phase, audience):
         return {}
     sizes: dict[str, dict[str, int]] = {}
-    for row in Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related("classes"):
+    for row in breakdowns:
         least = sizes.setdefault(row.classes.dimension, {})
         for label, size in row.sizes().items():
             least[label] = min(size, least.get(label, size))

@@ -100,15 +100,21 @@ def chosen_two(
     return (a, b) if a is not None and b is not None and a != b else None
 
 
-def evaluation_of(board: Board, contender: Contender) -> Evaluation | None:
-    return (
+def evaluations_of(board: Board, contenders: Iterable[Contender]) -> list[Evaluation | None]:
+    """Of each its newest on the board's gold and rules."""
+    runs = [contender.run for contender in contenders]
+    evaluations = (
         Evaluation.objects.known_at(board.frozen_at)
-        .filter(submission=contender.run, rules=board.rules, gold=board.gold)
-        .select_related("phase__task", "submission", "gold")
+        .filter(submission__in=runs, rules=board.rules, gold=board.gold)
+        .select_related("submission", "gold")
         .prefetch_related("scores")
-        .order_by("-pk")
-        .first()
+        .order_by("pk")
     )
+    newest = {}
+    for evaluation in evaluations:
+        evaluation.phase = evaluation.submission.phase = board.phase
+        newest[evaluation.submission_id] = evaluation
+    return [newest.get(run) for run in runs]
 
 
 @dataclass(frozen=True, kw_only=True)

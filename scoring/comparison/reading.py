@@ -24,7 +24,7 @@ from scoring.board.visibility import (
     may_see_outcome,
     may_see_submission,
 )
-from scoring.comparison.contenders import ChosenTwo, ReadQuery, chosen_two, evaluation_of, on_board, own_runs
+from scoring.comparison.contenders import ChosenTwo, ReadQuery, chosen_two, evaluations_of, on_board, own_runs
 from scoring.comparison.paired_scores import Two, names_of, two, values_by_instance
 from scoring.metrics import Metric
 from scoring.metrics.base import Floats
@@ -248,7 +248,7 @@ def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
     board = board_of(phase, viewer, query.rules, query.gold)
     offered = [*on_board(board), *own_runs(board, viewer)]
     chosen = chosen_two(board, viewer, offered, (query.a, query.b))
-    read = [evaluation_of(board, run) for run in chosen or ()]
+    read = evaluations_of(board, chosen or ())
     scored = [evaluation for evaluation in read if evaluation is not None]
     if chosen is None or len(scored) < 2:
         raise Http404(_("There are no two runs here that were scored alike."))

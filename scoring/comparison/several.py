@@ -13,7 +13,7 @@ from scoring.board.standings import Board
 from scoring.comparison.contenders import (
     Contender,
     SeveralQuery,
-    evaluation_of,
+    evaluations_of,
     named_run,
     on_board,
     own_runs,
@@ -90,8 +90,8 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
         raise Http404(_("No numbers of this phase are shown to you."))
     wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS]
     chosen = [named_run(board, viewer, offered, number) for number in wanted] or offered[:CHOSEN_AT_FIRST]
-    read = {run: evaluation_of(board, run) for run in chosen}
-    scored = {run: one for run, one in read.items() if one is not None}
+    read = zip(chosen, evaluations_of(board, chosen), strict=True)
+    scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
     # The metrics that all computed alike, in the order of the first.
     alike = [{metric.name for metric in two(evaluations[0], other).metrics} for other in evaluations]

@@ -28,7 +28,7 @@ from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
 from tasks.gold.packing import NO_TIME
-from tasks.gold.secrecy import inputs_are_free, looked_up
+from tasks.gold.secrecy import inputs_are_free, with_phases
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
@@ -72,7 +72,8 @@ class Release:
 def released_phases(task: Task) -> dict[Phase, Gold]:
     """One phase for each split that has released its inputs, whoever asks."""
     golds: dict[str, tuple[Phase, Gold]] = {}
-    for phase in looked_up(task.phases.all()):
+    with_phases([task])
+    for phase in task.phases.all():
         gold = Gold.objects.current(phase) if inputs_are_free(phase) else None
         if gold is not None:
             golds.setdefault(phase.split, (phase, gold))

@@ -1,14 +1,25 @@
 """When what is known of gold is free: by its content, whatever phase, split, version or task holds it."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import (
+    Aggregate,
+    JSONField,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    prefetch_related_objects,
+)
+from django.db.models.functions import JSONArray
 from django.utils import timezone
 
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, Task
 
 
 class Kind(StrEnum):
@@ -106,6 +117,7 @@ class Secrecy:
     #: The other phases of its own split.
     beside: Holder
     elsewhere: tuple[Holder, ...]
+    of_task: tuple[Phase, ...]
 
     def binding(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
@@ -165,48 +177,89 @@ class Secrecy:
         return (self.min_class_size, *(kind.value for kind in Kind if not self.is_free(kind)))
 
 
+Split = tuple[int, str]
+
+
+class _Version(NamedTuple):
+    """A version of a split's gold beside one other split, and how many instances the two have in common."""
+
+    number: int
+    pk: int
+    sealed_at: str | None
+    other_task: int | None
+    other_split: str | None
+    same: int | None
+    held: int | None
+
+
+class _Listed(Aggregate):
+    """All rows as one list in JSON."""
+
+    function = "JSON_GROUP_ARRAY"
+    output_field = JSONField()
+
+    def as_postgresql(self, *args: Any) -> Any:
+        return self.as_sql(*args, function="JSONB_AGG")
+
+
+def _listed(golds: QuerySet[Gold]) -> QuerySet[Gold, Any]:
+    """In one row what `_Version` has of them, all as one list."""
+    of_others = ("other__task", "other__split", "same", "held")
+    row = JSONArray("number", "pk", "sealed_at", *(f"overlaps__{name}" for name in of_others))
+    return golds.order_by().values("task").annotate(rows=_Listed(row)).values_list("rows", flat=True)
+
+
+def with_gold(phases: QuerySet[Phase]) -> QuerySet[Phase]:
+    versions = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"))
+    return phases.annotate(gold_listed=Subquery(_listed(versions)))
+
+
 def secrecy_of(phase: Phase) -> Secrecy:
     """Asked of the database once for each phase that was read from it."""
-    known: Secrecy | None = phase.__dict__.get("secrecy")
-    if known is None:
-        known = phase.__dict__["secrecy"] = next(iter(_looked_up([phase])))
+    known: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
     return known
 
 
 def looked_up(phases: Iterable[Phase]) -> list[Phase]:
-    """The phases, asked for all at once, so that a list takes as many queries as one of them."""
-    rows = list(phases)
-    unknown = [phase for phase in rows if "secrecy" not in phase.__dict__]
-    for phase, known in zip(unknown, _looked_up(unknown), strict=True):
-        phase.__dict__["secrecy"] = known
-    return rows
+    """The phases, asked for all at once, so that a list takes as many statements as one of them."""
+    asked = list(phases)
+    unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
+    if tasks := {phase.task_id: phase.task for phase in unknown}:
+        of_tasks = list(with_gold(Phase.objects.filter(task__in=tasks)))
+        for row in of_tasks:
+            row.task = tasks[row.task_id]
+        _look_up(unknown, of_tasks)
+    return asked
 
 
-def _looked_up(phases: list[Phase]) -> list[Secrecy]:
-    splits = {(phase.task_id, phase.split) for phase in phases}
-    if not splits:
-        return []
-    of_splits = Q()
-    for task, split in splits:
-        of_splits |= Q(task=task, split=split)
-    newest: dict[tuple[int, str], int] = {}
-    sealed: set[int] = set()
-    shared: dict[tuple[tuple[int, str], tuple[int, str]], dict[int, int]] = {}
-    names = ("pk", "task_id", "split", "sealed_at")
-    of_others = ("overlaps__other__task_id", "overlaps__other__split", "overlaps__same", "overlaps__held")
-    rows = Gold.objects.filter(of_splits).order_by("number").values_list(*names, *of_others)
-    for version, task, split, sealed_at, other_task, other_split, same, held in rows:
-        own = (task, split)
-        newest[own] = version
-        sealed |= {version} if sealed_at else set()
-        if held and (other_task, other_split) != own:
-            shared.setdefault((own, (other_task, other_split)), {})[version] = same
-    for _, (task, split) in shared:
-        of_splits |= Q(task=task, split=split)
-    by_split: dict[tuple[int, str], list[Phase]] = {}
-    for row in Phase.objects.filter(of_splits).select_related("task__season"):
+def with_phases(tasks: Sequence[Task]) -> None:
+    """These tasks know their phases from here on, and each phase what others keep back of it."""
+    prefetch_related_objects(tasks, Prefetch("phases", with_gold(Phase.objects.all())))
+    phases = [phase for task in tasks for phase in task.phases.all()]
+    _look_up(phases, phases)
+
+
+def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
+    """``of_tasks`` are all that are stored of their tasks; what shares gold in others is read beside."""
+    by_split: dict[Split, list[Phase]] = {}
+    listed = {}
+    for row in of_tasks:
         by_split.setdefault((row.task_id, row.split), []).append(row)
-    found = []
+        listed[row.task_id, row.split] = row.gold_listed
+    asked = {(phase.task_id, phase.split) for phase in phases}
+    for task, split in asked - listed.keys():
+        listed[task, split] = _listed(Gold.objects.filter(task=task, split=split)).first()
+    versions = {split: sorted(_Version(*facts) for facts in listed[split] or ()) for split in asked}
+    shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
+    unread = Q()
+    for split, rows in versions.items():
+        for row in rows:
+            other = (row.other_task, row.other_split)
+            if row.held and other != split:
+                shared[split].setdefault(other, {})[row.pk] = row.same
+                unread |= Q() if other in by_split else Q(task=other[0], split=other[1])
+    for phase in Phase.objects.filter(unread).select_related("task__season") if unread else ():
+        by_split.setdefault((phase.task_id, phase.split), []).append(phase)
     for phase in phases:
         own = (phase.task_id, phase.split)
         beside = tuple(row for row in by_split.get(own, ()) if row.pk != phase.pk)
@@ -214,14 +267,17 @@ def _looked_up(phases: list[Phase]) -> list[Secrecy]:
             Holder(
                 *other,
                 tuple(by_split.get(other, ())),
-                frozenset(version for version, same in versions.items() if same),
-                frozenset(versions),
+                frozenset(version for version, same in counts.items() if same),
+                frozenset(counts),
             )
-            for (asked, other), versions in shared.items()
-            if asked == own
+            for other, counts in shared[own].items()
         )
-        found.append(Secrecy(phase, newest.get(own), frozenset(sealed), Holder(*own, beside), elsewhere))
-    return found
+        rows, of_task = versions[own], (row for row in of_tasks if row.task_id == phase.task_id)
+        newest = rows[-1].pk if rows else None
+        sealed = frozenset(row.pk for row in rows if row.sealed_at)
+        phase.__dict__["secrecy"] = Secrecy(
+            phase, newest, sealed, Holder(*own, beside), elsewhere, tuple(of_task)
+        )
 
 
 def inputs_are_free(phase: Phase) -> bool:

@@ -126,5 +126,5 @@ def test_a_run_that_is_not_scored_has_none(world):
 def test_one_run_takes_a_bounded_number_of_queries(world, django_assert_max_num_queries):
     run, _ = scored(world)
     seen(world, "member", run)
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(16):
         seen(world, "member", run)

@@ -86,6 +86,6 @@ def test_a_draft_and_all_below_it_looks_absent(world, role):
 def test_a_season_with_many_tasks_takes_the_same_number_of_queries(world, django_assert_max_num_queries):
     for _ in range(4):
         make_phase(task=make_task(season=world.season), with_gold=False)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(7):
         body = world.ask("visitor").get(f"{API}/seasons/{world.season.slug}/").json()
     assert len(body["tasks"]) == 5

@@ -244,7 +244,7 @@ def test_the_queries_do_not_grow_with_the_board(client, phase, runs):
         scored(phase, right)
     between(client, phase, runs)
     assert queries(lambda: between(client, phase, runs)) == few
-    assert few < 20
+    assert few < 15
 
 
 def queries(call) -> int:

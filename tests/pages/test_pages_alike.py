@@ -92,9 +92,9 @@ def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(sce
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_kept_page_takes_seven_statements_at_most(scene, client, name):
+def test_a_kept_page_takes_six_statements_at_most(scene, client, name):
     client.force_login(factories.make_user())
     client.get(address(name, scene))
     with CaptureQueriesContext(connection) as asked:
         client.get(address(name, scene))
-    assert len(asked) <= 7
+    assert len(asked) <= 6

@@ -132,9 +132,9 @@ class BoardFacts:
     def phase(self) -> Phase:
         return self.board.phase
 
-    @cached_property
-    def phases(self) -> list[Phase]:
-        return list(self.phase.task.phases.all())
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return secrecy_of(self.phase).of_task
 
     @cached_property
     def turnout(self) -> Turnout:

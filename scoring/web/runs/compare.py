@@ -21,7 +21,7 @@ from scoring.comparison.contenders import (
     ReadQuery,
     SeveralQuery,
     chosen_two,
-    evaluation_of,
+    evaluations_of,
     on_board,
     own_runs,
 )
@@ -78,7 +78,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
 def _compared(
     board: Board, chosen: ChosenTwo, viewer: User | AnonymousUser, query: CompareQuery
 ) -> tuple[dict[str, Any], int]:
-    evaluations = [evaluation_of(board, row) for row in chosen]
+    evaluations = evaluations_of(board, chosen)
     missing = [row for row, own in zip(chosen, evaluations, strict=True) if own is None]
     if missing or evaluations[0] is None or evaluations[1] is None:
         return {"missing": missing}, 200

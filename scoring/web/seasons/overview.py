@@ -30,7 +30,7 @@ from scoring.publications.published import leading_of_each
 from scoring.publications.reproduced import is_reproduced
 from scoring.web.pages import Answer, season_readers
 from scoring.web.shared_pages import page_alike
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_phases
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
 from tasks.seasons.access import entered_teams, listed_entries, may_create_seasons, may_help, teams_to_ask
@@ -236,14 +236,13 @@ class SeasonLine:
 def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     """The seasons with all that lists show of them, in a fixed number of queries and what the cache holds."""
     at = now()
-    tasks = Task.objects.filter(season__in=seasons).select_related("season").prefetch_related("phases")
+    tasks = Task.objects.filter(season__in=seasons).select_related("season")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
     reported = _reported([task for task in tasks if task.is_reported_only])
-    looked_up(phase for task in tasks for phase in task.phases.all())
+    with_phases(tasks)
     for task in tasks:
         phases = []
         for phase in task.phases.all():
-            phase.task = task
             leaders = tuple(map(_leader, public_first_places(phase)))
             state = "ahead" if at < phase.opens else "open" if at < phase.closes else "closed"
             phases.append(

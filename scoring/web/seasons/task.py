@@ -18,7 +18,7 @@ from scoring.exchange import linked_data
 from scoring.exchange.citations import of_task
 from scoring.exchange.data_sets import released_phases
 from scoring.web.pages import Answer, task_readers
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_phases
 from tasks.models import Gold, Task
 from tasks.registration.entries import terms_to_accept
 from tasks.seasons.access import entered_teams, may_have_inputs, may_organise, phase_for, require_inputs
@@ -29,7 +29,8 @@ from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFE
 
 @task_readers.page()
 def task(request: HttpRequest, task: Task) -> Answer:
-    phases = looked_up(task.phases.all())
+    with_phases([task])
+    phases = task.phases.all()
     released = released_phases(task)
     golds = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
     context = {
