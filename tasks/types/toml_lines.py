@@ -15,6 +15,22 @@ _STRING = re.compile(
 _COMMENT = re.compile(r"#[^\n]*")
 
 
+_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+#: Longer than Python turns into a number.
+_LONG = re.compile(r"[0-9][0-9_]{4300}")
+
+
+def toml_fault(text: str, fault: Exception) -> tuple[str, int | None, int | None]:
+    """What keeps tomllib from reading the text, with line and column; without them it is at the end."""
+    if isinstance(fault, RecursionError):
+        depths = [line.count("[") + line.count("{") for line in text.split("\n")]
+        return "brackets within brackets, deeper than is read", depths.index(max(depths)) + 1, None
+    if place := _PLACE.fullmatch(str(fault)):
+        return place[1], place[2] and int(place[2]), place[3] and int(place[3])
+    number = _LONG.search(text)
+    return "a number longer than is read", number and text.count("\n", 0, number.start()) + 1, None
+
+
 class KeyLines:
     """The lines of a file's keys. The text must be sound TOML: read it with tomllib first."""
 
@@ -33,9 +49,10 @@ class KeyLines:
 def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
-    place = _skip(text, 0)
+    place, before, line = _skip(text, 0), 0, 1
     while place < len(text):
-        line = text.count("\n", 0, place) + 1
+        line += text.count("\n", before, place)
+        before = place
         if text[place] == "[":
             is_array = text.startswith("[[", place)
             parts, place = _key(text, place + (2 if is_array else 1))

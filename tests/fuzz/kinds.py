@@ -1,29 +1,43 @@
-"""What else people send: gold, metadata, labels, ratings, season files and archives, mutated like runs."""
+"""The kinds of files that people send, each changed in its own ways: whatever comes is refused or read.
+
+`KINDS` names them, and there are archives of seasons beside. Those of runs are of every task type,
+and what is still good is scored.
+"""
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import io
 import json
 import random
+import shutil
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from citeboard.core.confined import UPLOAD
 from scoring.human import reading as human
+from scoring.offline.verify import verify
 from scoring.worker import reading as worker
+from tasks.seasons.file.entries import FileAlone, parse_season_file
 from tasks.submissions import reading
-from tasks.types import InputRefused, TaskType, task_types
+from tasks.types import InputRefused, task_types
 from tasks.types.files import InputFile, open_input
-from tests.fuzz.mutations import mutated
-from tests.growth.readers import gold_files
+from tests.fuzz.mutations import BYTES, NUMBERS, STRUCTURES, cells_changed, mutated, restructured
+from tests.fuzz.trying import Subject, limited, parses_made_up
+from tests.growth.readers import FORMS, NAMES, ROW, gold_files, in_memory
 
-#: In so many files of gold one is given another name, or an encoding that no corpus has.
+ARCHIVE = "archive"
+KINDS = ("JSON structure", "bytes", "CSV", "TREC", "zip", "gold", "YAML", "labels", "ratings", "season file")
+#: In so many files one has a name or an encoding that no corpus has.
 ODD = 10
-NAMES = ("", "/", ".", "..", "a/.", "a//b", "\x00", "GOLD.XML", "gold.zip")
+MEMBERS = ("", "/", ".", "..", "a/.", "a//b", "\x00", "GOLD.XML", "gold.zip", "../x", "C:\\x", "a" * 300)
 LABELS = b'{"model": "m"}\n{"premise": "a b", "hypothesis": "c", "entailed": true}\n'
 JUDGEMENTS = b'{"kind": "claim", "item": "c1", "annotator": "a", "answer": true}\n'
 RATINGS = b"code,fluency,relevance\r\nT01,3,4\r\nT02,1,\r\n"
@@ -32,133 +46,215 @@ METADATA = (
     b"#   description: |\n#     two words\n# resources:\n#   runtime:\n#     wallclock: 12 s\n"
     b"# ir_metadata.end\n"
 )
+SEASONS = tuple(
+    path.read_bytes() for path in sorted((Path(__file__).parents[2] / "examples").glob("*/season.toml"))
+)
 
 
 @dataclass
 class Kind:
-    """``read`` reads a file; it may return and refuse, and raise nothing else."""
+    """``try_one`` makes a file and says whether it was read; it may raise InputRefused."""
 
     name: str
-    seeds: tuple[bytes, ...]
-    read: Callable[[bytes], object]
+    try_one: Callable[[random.Random], object]
     counts: Counter[str] = field(default_factory=Counter)
 
-    def try_one(self, chance: random.Random) -> None:
-        content = mutated(chance, chance.choice(self.seeds), self.seeds)
-        if chance.randrange(ODD) == 0:
-            content = content.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32-le")))
-        try:
-            self.read(content)
-        except InputRefused as refused:
-            for problem in refused.problems:
-                problem.as_dict()
-            self.counts["refused"] += 1
-        else:
-            self.counts["read"] += 1
+    def try_some(self, count: int, seed: int) -> None:
+        for number in range(count):
+            try:
+                with limited():
+                    is_read = self.try_one(random.Random(f"{seed} {self.name} {number}"))
+            except InputRefused as refused:
+                is_read = not [problem.as_dict() for problem in refused.problems]
+            except Exception as fault:
+                fault.add_note(f"{self.name}, {number} of seed {seed}")
+                raise
+            self.counts["read" if is_read else "refused"] += 1
+
+
+class Runs:
+    """Of every task type, in turn by chance."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.subjects = [Subject(task_type, scratch) for task_type in task_types().values()]
+        self.scratch = scratch
+
+    def kinds(self) -> Iterator[Kind]:
+        yield Kind("JSON structure", self.structure)
+        yield Kind("bytes", self.any_bytes)
+        # Those whose answers come in such files.
+        yield Kind("CSV", lambda chance: self.cells(chance, "topics", "run.csv", b","))
+        yield Kind("TREC", lambda chance: self.cells(chance, "instances", "run.trec", b" "))
+        yield Kind("zip", self.zipped)
+
+    def structure(self, chance: random.Random) -> bool:
+        subject = chance.choice(self.subjects)
+        answers = [json.loads(line) for line in subject.own_run.splitlines() if line.strip()]
+        changed = restructured(chance, copy.deepcopy(answers))
+        if chance.random() < 0.5 and isinstance(changed, list):
+            content = b"\n".join(json.dumps(each).encode() for each in changed)
+            return subject.read([in_memory("run.jsonl", content)], chance)
+        return subject.read([in_memory("run.json", json.dumps(changed).encode())], chance)
+
+    def any_bytes(self, chance: random.Random) -> bool:
+        subject = chance.choice(self.subjects)
+        name, content = chance.choice(subject.seeds)
+        for _ in range(chance.randint(1, 4)):
+            content = chance.choice(BYTES)(chance, content, [content]) if content else b"\0"
+        return subject.read([in_memory(name, content)], chance)
+
+    def cells(self, chance: random.Random, of: str, name: str, separator: bytes) -> bool:
+        subject = chance.choice([one for one in self.subjects if of in one.split.index])
+        index, form = subject.split.index, dict(FORMS)[name]
+        head = [line for line in ROW.splitlines()[:1] if name.endswith(".csv")]
+        line = form.splitlines()[-1].replace("W01-0101", next(iter(index[of])))
+        values = (index[of], index["pools"][0], "1") if "pools" in index else ("1", "1", ["Method"])
+        filled = (line % tuple(map(chance.choice, values)) for _ in range(chance.randint(1, 4)))
+        content = "\n".join((*head, *filled)).encode()
+        if chance.random() < 0.9:
+            content = cells_changed(chance, content, separator)
+        return subject.read([in_memory(name, content)], chance)
+
+    def zipped(self, chance: random.Random) -> bool:
+        subject, packed = chance.choice(self.subjects), io.BytesIO()
+        with zipfile.ZipFile(
+            packed, "w", chance.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+        ) as archive:
+            for name in chance.choices((*NAMES, *MEMBERS), k=chance.randint(0, 3)):
+                _add(archive, name, subject.own_run)
+        path, data = self.scratch / "run.zip", packed.getvalue()
+        path.write_bytes(mutated(chance, data, [data]) if chance.random() < 0.7 else data)
+        return subject.read(open_input(path), chance)
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo("x")
+    info.filename = name
+    try:
+        with warnings.catch_warnings():
+            # One name may come twice.
+            warnings.simplefilter("ignore")
+            archive.writestr(info, content)
+    except (IndexError, ValueError):
+        # The library itself does not write some of them; nor will another.
+        archive.writestr("x", content)
 
 
 class Gold:
-    """The gold of a task type's sample with one file mutated; as files, or as an archive with odd names."""
+    """The gold of every type's sample with one file changed; as files, or as an archive with odd names."""
 
-    def __init__(self, task_type: TaskType, scratch: Path) -> None:
-        self.task_type, self.archive = task_type, scratch / "gold.zip"
-        self.options = task_type.checked_options({})
-        self.files = [(file.name, file.shown, file.read()) for file in gold_files(task_type)]
+    def __init__(self, scratch: Path) -> None:
+        self.path = scratch / "gold.zip"
+        self.subjects = [
+            (task_type, [(file.name, file.shown, file.read()) for file in gold_files(task_type)])
+            for task_type in task_types().values()
+        ]
 
-    def kinds(self) -> Iterator[Kind]:
-        slug, contents = self.task_type.slug, tuple(content for _, _, content in self.files)
-        for place, (name, _, content) in enumerate(self.files):
-            yield Kind(
-                f"gold {slug} {name}",
-                (content, *contents),
-                lambda given, place=place: self.read(place, given),
-            )
-
-    def read(self, place: int, content: bytes) -> None:
-        own = [*self.files]
-        own[place] = (*own[place][:2], content)
-        self.task_type.read_gold(
-            [
+    def try_one(self, chance: random.Random) -> bool:
+        task_type, files = chance.choice(self.subjects)
+        changed, odd = [*files], chance.randrange(len(files))
+        name, shown, content = files[odd]
+        content = mutated(chance, content, [own for _, _, own in files])
+        if chance.randrange(ODD) == 0:
+            content = content.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32-le")))
+        changed[odd] = (name, shown, content)
+        if chance.randrange(ODD):
+            read = [
                 InputFile(name, shown, lambda content=content: io.BytesIO(content))
-                for name, shown, content in own
-            ],
-            self.options,
-        )
-
-    def read_archive(self, chance: random.Random) -> bool:
-        odd = chance.randrange(len(self.files))
-        with zipfile.ZipFile(self.archive, "w") as packed:
-            for place, (name, _, content) in enumerate(self.files):
-                info = zipfile.ZipInfo("x")
-                info.filename = chance.choice(NAMES) if place == odd else name
-                try:
-                    packed.writestr(info, content)
-                except (IndexError, ValueError):
-                    # The library itself does not write some of them; nor will another.
-                    packed.writestr("x", content)
-        data = self.archive.read_bytes()
-        self.archive.write_bytes(mutated(chance, data, [data]) if chance.random() < 0.5 else data)
-        try:
-            self.task_type.read_gold(open_input(self.archive), self.options)
-        except InputRefused:
-            return False
+                for name, shown, content in changed
+            ]
+        else:
+            with zipfile.ZipFile(self.path, "w") as packed:
+                for place, (name, _, content) in enumerate(changed):
+                    _add(packed, chance.choice(MEMBERS) if place == odd else name, content)
+            data = self.path.read_bytes()
+            self.path.write_bytes(mutated(chance, data, [data]) if chance.random() < 0.5 else data)
+            read = open_input(self.path)
+        task_type.read_gold(read, task_type.checked_options({}))
         return True
 
 
 def uploads(scratch: Path) -> Iterator[Kind]:
     """Files that programs of confined processes read in their folder."""
     form = {"code": "code", "criteria": ["fluency", "relevance"], "lowest": 1, "highest": 5}
-    programs = {
-        "YAML": (METADATA, reading.metadata, {}),
-        "labels": (LABELS, worker.labels, {"filename": "labels.jsonl"}),
-        "ratings": (RATINGS, human.ratings, {"filename": "r.csv", "form": form, "codes": ["T01", "T02"]}),
-        "judgements": (JUDGEMENTS, human.judgements, {"filename": "j.jsonl"}),
-    }
-    for name, (seed, program, facts) in programs.items():
-        yield Kind(name, (seed,), _in_folder(scratch, program, facts))
+    rated = {"filename": "r.csv", "form": form, "codes": ["T01", "T02"]}
 
-
-def _in_folder(
-    scratch: Path, program: Callable[..., object], facts: dict[str, object]
-) -> Callable[[bytes], object]:
-    def read(content: bytes) -> object:
+    def read(chance: random.Random, seed: bytes, program: Callable[..., Any], facts: dict[str, Any]) -> bool:
+        content = mutated(chance, seed, [seed])
+        if chance.randrange(ODD) == 0:
+            content = content.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32-le")))
         with chdir(scratch):
             Path(UPLOAD).write_bytes(content)
             Path(human.ITEMS).write_text(json.dumps([["claim", "c1"]]))
-            return json.dumps(program(facts))
+            found = program(facts)
+        json.dumps(found)
+        return not (found.get("problems") or found.get("problem"))
 
-    return read
+    def people(chance: random.Random) -> bool:
+        if chance.random() < 0.5:
+            return read(chance, JUDGEMENTS, human.judgements, {"filename": "j.jsonl"})
+        return read(chance, RATINGS, human.ratings, rated)
 
-
-def tried(scratch: Path, count: int, seed: int) -> Counter[str]:
-    """``count`` files of every kind, and of every task type's gold. Whatever is raised says which it was."""
-    total: Counter[str] = Counter()
-    for task_type in task_types().values():
-        gold = Gold(task_type, scratch)
-        kinds = [*gold.kinds()]
-        for number in range(count):
-            chance = random.Random(f"{seed} {task_type.slug} {number}")
-            kind = chance.choice(kinds)
-            _noted(
-                lambda kind=kind, chance=chance: kind.try_one(chance), f"{kind.name}, {number} of seed {seed}"
-            )
-            if number % ODD == 0:
-                label = f"archive of {task_type.slug}, {number} of seed {seed}"
-                _noted(lambda gold=gold, chance=chance: gold.read_archive(chance), label)
-        total += sum((kind.counts for kind in kinds), Counter())
-    for kind in uploads(scratch):
-        for number in range(count):
-            chance = random.Random(f"{seed} {kind.name} {number}")
-            _noted(
-                lambda kind=kind, chance=chance: kind.try_one(chance), f"{kind.name}, {number} of seed {seed}"
-            )
-        total += kind.counts
-    return total
+    yield Kind("YAML", lambda chance: read(chance, METADATA, reading.metadata, {}))
+    yield Kind("labels", lambda chance: read(chance, LABELS, worker.labels, {"filename": "labels.jsonl"}))
+    yield Kind("ratings", people)
 
 
-def _noted(work: Callable[[], object], what: str) -> None:
-    try:
-        work()
-    except Exception as fault:
-        fault.add_note(what)
-        raise
+def season_file(chance: random.Random) -> bool:
+    content = chance.choice(SEASONS)
+    if chance.random() < 0.7:
+        lines = content.split(b"\n")
+        for _ in range(chance.randint(1, 3)):
+            place = chance.randrange(len(lines))
+            key, sign, _ = lines[place].partition(b" = ")
+            lines[place] = key + sign + chance.choice((*STRUCTURES, *NUMBERS)) if sign else lines[place]
+        content = b"\n".join(lines)
+    else:
+        content = mutated(chance, content, SEASONS)
+    entry = parse_season_file(content, FileAlone())
+    for problem in entry.findings.problems:
+        assert problem.as_dict()["message"]
+    return not entry.findings.problems
+
+
+class Archive:
+    """An archive of a season with one of its files changed, its checksums too as often as not."""
+
+    def __init__(self, source: Path, scratch: Path) -> None:
+        self.source, self.folder = source, scratch / "archive"
+        self.names = sorted(path.relative_to(source) for path in source.rglob("*") if path.is_file())
+
+    def try_one(self, chance: random.Random) -> bool:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.source, self.folder)
+        path = self.folder / chance.choice(self.names)
+        content = path.read_bytes()
+        if path.suffix == ".json" and chance.random() < 0.7:
+            content = json.dumps(restructured(chance, json.loads(content))).encode()
+        else:
+            content = mutated(chance, content, [content])
+        sums = self.folder / "SHA256SUMS"
+        if chance.random() < 0.5:
+            before = hashlib.sha256(path.read_bytes()).hexdigest()
+            sums.write_text(sums.read_text().replace(before, hashlib.sha256(content).hexdigest()))
+        path.write_bytes(content)
+        found = verify(self.folder)
+        json.dumps([found.as_dict(), found.summary()])
+        return not found.differing
+
+
+def kinds(scratch: Path) -> dict[str, Kind]:
+    found = (
+        *Runs(scratch).kinds(),
+        Kind("gold", Gold(scratch).try_one),
+        *uploads(scratch),
+        Kind("season file", season_file),
+    )
+    return {kind.name: kind for kind in found}
+
+
+def tried(kind: Kind, count: int, seed: int) -> Counter[str]:
+    """Of ``count`` files how many were refused and how many read. Whatever is raised says which it was."""
+    with parses_made_up():
+        kind.try_some(count, seed)
+    return kind.counts

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tests.growth.shapes import PIECES
 
@@ -44,6 +45,17 @@ WORDS = (
     b"&amp;",
     b"x" * 300,
     b"1,",
+)
+#: What may stand for a value in JSON and, but for a few, in TOML.
+STRUCTURES = (
+    *VALUES,
+    b"[[]]",
+    b"[{}]",
+    b'[""]',
+    b'{"a": []}',
+    b"2026-13-01",
+    b"2026-05-01T00:00:00Z",
+    b"07:30:00",
 )
 _TEXT = re.compile(rb'(?<=")[^"\n]{12,}(?=")')
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
@@ -115,6 +127,7 @@ def _as_words(chance: random.Random, content: bytes, others: Sequence[bytes]) ->
     return content[: text.start()] + b" ".join(words) + content[text.end() :]
 
 
+BYTES: tuple[Mutation, ...] = (_flipped, _removed, _repeated, _inserted, _spliced, _cut, _in_other_bytes)
 MUTATIONS: tuple[Mutation, ...] = (
     _flipped, _removed, _repeated, _inserted, _spliced, _cut, _with_number, _with_value, _with_value,
     _with_lines_moved, _in_other_bytes, _as_words, _as_words, _as_words,
@@ -141,3 +154,52 @@ def _replaced(
         return content
     place = chance.choice(found)
     return content[: place.start()] + chance.choice(values) + content[place.end() :]
+
+
+#: Of every kind that JSON has, and some that readers may take for what they look for.
+JSON_VALUES = (
+    None, True, False, 0, -1, 1.5, 1e308, 10**400, "", "x", "1", "NaN", "\ud800", "\0", "[1].", [], {}, [[]],
+    [None], {"": None}, ["1", "1"], {"1": {"1": []}}, float("nan"), float("inf"),
+)  # fmt: skip
+
+
+def restructured(chance: random.Random, value: Any) -> Any:
+    """Some values replaced, put deeper or twice, or taken out, wherever they stand."""
+    for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        value = _restructured(chance, value)
+    return value
+
+
+def _restructured(chance: random.Random, value: Any) -> Any:
+    if not isinstance(value, dict | list) or not value or chance.random() < 0.1:
+        return chance.choice((*JSON_VALUES, [value], {"id": value}, [value, value]))
+    key = chance.choice([*value] if isinstance(value, dict) else range(len(value)))
+    how = chance.random()
+    if how < 0.1:
+        del value[key]
+    elif how < 0.2 and isinstance(value, dict):
+        value[chance.choice(("id", "x", "", "\ud800", f"{key} "))] = value.pop(key)
+    elif how < 0.2:
+        value.insert(key, value[chance.randrange(len(value))])
+    else:
+        value[key] = _restructured(chance, value[key])
+    return value
+
+
+def cells_changed(chance: random.Random, content: bytes, separator: bytes) -> bytes:
+    """Cells of some lines changed, moved, added and taken out, and other separators and ends of lines."""
+    lines = [line.split(separator) for line in content.splitlines()]
+    for _ in range(chance.randint(1, 4)):
+        line = chance.choice(lines)
+        place = chance.randrange(len(line) + 1)
+        how = chance.randrange(4)
+        if how == 0:
+            line.insert(place, chance.choice((*WORDS, *NUMBERS, b'"', b'""', b'"a\nb"', b"\0", b"\xff")))
+        elif how == 1 and line:
+            line[place - 1] = chance.choice((*WORDS, *NUMBERS, b'"', b"\xc3", b"\r", b"\t"))
+        elif how == 2 and len(line) > 1:
+            del line[place - 1]
+        else:
+            chance.shuffle(line)
+    between = chance.choice((separator, separator, separator, b";", b"\t", separator * 2))
+    return chance.choice((b"\n", b"\n", b"\r\n", b"\r", b"\n\n")).join(map(between.join, lines))

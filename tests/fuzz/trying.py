@@ -72,13 +72,21 @@ class Subject:
             )
         except InputRefused:
             return "refused"
+        return "scored" if self.read(files, chance, name) else "refused"
+
+    @property
+    def own_run(self) -> bytes:
+        return self.seeds[0][1]
+
+    def read(self, files: Files, chance: random.Random, name: str = "") -> bool:
+        """Whether it can be scored, and then it is."""
         answers, problems = read_run(self.task_type, files, self.split.index, self.options, name=name)
         for problem in problems:
-            problem.as_dict()
+            assert problem.as_dict()["message"]
         if fatal(problems):
-            return "refused"
-        self._score(answers, list(self.task_type.rules)[number % len(self.task_type.rules)])
-        return "scored"
+            return False
+        self._score(answers, chance.choice(list(self.task_type.rules)))
+        return True
 
     def _zipped(self, name: str, content: bytes, chance: random.Random) -> Files:
         packed = io.BytesIO()
@@ -104,10 +112,10 @@ class Subject:
 
 def tried(subjects: Sequence[Subject], count: int, seed: int) -> Iterator[tuple[Subject, str]]:
     """``count`` files, the task types in turn. Whatever is raised says which file it was."""
-    with _parses_made_up():
+    with parses_made_up():
         for number in range(count):
             subject = subjects[number % len(subjects)]
-            with _limited():
+            with limited():
                 try:
                     outcome = subject.try_one(number // len(subjects), random.Random(f"{seed} {number}"))
                 except Exception as fault:
@@ -118,7 +126,7 @@ def tried(subjects: Sequence[Subject], count: int, seed: int) -> Iterator[tuple[
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
     def over(*_: object) -> None:
         raise Hang
 
@@ -132,7 +140,7 @@ def _limited() -> Iterator[None]:
 
 
 @contextmanager
-def _parses_made_up() -> Iterator[None]:
+def parses_made_up() -> Iterator[None]:
     """A tree for any text in place of the sample's parses, as a mutated answer has none there."""
     given = parsing.file_parses
     parsing.file_parses = lambda texts, path: [_tree(text) for text in texts]

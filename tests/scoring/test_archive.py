@@ -23,7 +23,9 @@ from scoring.web.guides import site_wheel
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score
+from tests.fuzz import kinds
 from tests.kept_worlds import KeptWorld, keep_world
+from tests.mass import mass
 from tests.scoring.compared import compare
 
 pytestmark = pytest.mark.django_db
@@ -447,3 +449,9 @@ def test_nothing_is_written_over_what_is_there_and_an_unknown_season_is_named(ph
     with pytest.raises(CommandError, match="there is no season “nowhere”"):
         export(tmp_path / "new", season="nowhere")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.mass
+def test_an_archive_with_anything_changed_in_it_is_refused_or_said_to_differ(kept_archive, tmp_path):
+    kind = kinds.Kind(kinds.ARCHIVE, kinds.Archive(kept_archive, tmp_path).try_one)
+    assert kinds.tried(kind, mass(8, 1_000), seed=25)["refused"]

@@ -238,6 +238,10 @@ def test_a_baseline_of_a_phase_without_gold_is_refused(folder):
         ("[season\n", "season.toml:1: not TOML: "),
         ('[season]\nslug = "a"\nslug = "b"\n', "season.toml:3: not TOML: Cannot overwrite a value"),
         ('a = """never closed', "season.toml: not TOML: Unterminated string"),
+        pytest.param(
+            f"[season]\nslug = {'9' * 5000}\n", "season.toml:2: not TOML: a number longer", id="digits"
+        ),
+        pytest.param(f"a = 1\nb = {'[' * 5000}\n", "season.toml:2: not TOML: brackets within", id="brackets"),
     ],
 )
 def test_what_is_no_toml_is_told_with_its_line(folder, text, said):

@@ -1,6 +1,5 @@
 """A season file as it stands: every value read and judged by itself, before anything else is looked at."""
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +23,7 @@ from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, ne
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
 from tasks.types.base import current_rules
 from tasks.types.registry import folder_type, stored
-from tasks.types.toml_lines import KeyLines
+from tasks.types.toml_lines import KeyLines, toml_fault
 
 NAME = "season.toml"
 #: What stands in addresses where the slug of a task or of a phase would.
@@ -170,14 +169,10 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         values = tomllib.loads(text)
     except UnicodeDecodeError as fault:
         raise InputRefused([Problem(file=NAME, message=_("not UTF-8 text"))]) from fault
-    except tomllib.TOMLDecodeError as fault:
-        # The reader gives the line at the end of its words alone.
-        place = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(fault))
-        if not place:
-            problem = Problem(file=NAME, message=_("not TOML: %(fault)s") % {"fault": fault})
-        else:
-            words = _("not TOML: %(fault)s at column %(column)s") % {"fault": place[1], "column": place[3]}
-            problem = Problem(file=NAME, line=int(place[2]), message=words)
+    except (ValueError, RecursionError) as fault:
+        wrong, line, column = toml_fault(text, fault)
+        words = _("not TOML: %(fault)s at column %(column)s") if column else _("not TOML: %(fault)s")
+        problem = Problem(file=NAME, line=line, message=words % {"fault": wrong, "column": column})
         raise InputRefused([problem]) from fault
     findings = Findings(NAME, KeyLines(text))
     top = Table(values, (), findings)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from tasks.types.problems import Problem
-from tasks.types.toml_lines import KeyLines, KeyPath
+from tasks.types.toml_lines import KeyLines, KeyPath, toml_fault
 
 REQUIRED: Final = object()
 _KINDS = {
@@ -150,11 +150,10 @@ def read_toml(text: str, file: str) -> tuple[Keys, Faults]:
     """The top table of a file; a text that is no TOML is one fault, at its line."""
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+    except (ValueError, RecursionError) as fault:
         faults = Faults(file)
-        words, _, place = str(fault).partition(" (at ")
-        number = place.removeprefix("line ").partition(",")[0]
-        line = int(number) if number.isdecimal() else text.count("\n") + 1
+        words, line, _ = toml_fault(text, fault)
+        line = line or text.count("\n") + 1
         faults.append(Problem(file=file, line=line, message=f"not TOML: {words}"))
         return Keys({}, (), Faults(file)), faults
     faults = Faults(file, KeyLines(text))
