@@ -6,7 +6,7 @@ from django.db.models import prefetch_related_objects
 
 from scoring.board.differences import hidden_of
 from scoring.board.visibility import Audience, frozen_at
-from scoring.metrics import Metric, known_metric
+from scoring.metrics import Metric, known_metric, names_by
 from scoring.models import ClassNumber, Evaluation, Score
 from scoring.runs.results import latest_evaluations
 from tasks.models import Submission
@@ -37,7 +37,11 @@ def _printed(evaluation: Evaluation, submission: Submission, audience: Audience)
     hidden = hidden_of(evaluation.breakdowns.all(), submission.phase, audience)
     breakdowns = {
         row.classes.dimension: {
-            label: {metric: {**_number(number), "n": number.n} for metric, number in numbers.items()}
+            label: {
+                metric: {**_number(number), "n": number.n}
+                for metric, number in numbers.items()
+                if metric in names_by(task_type, row.classes.dimension, numbers, evaluation.rules, options)
+            }
             for label, numbers in row.by_class().items()
             if label not in hidden.get(row.classes.dimension, ())
         }

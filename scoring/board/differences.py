@@ -11,6 +11,7 @@ from scoring.board.formatting import shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import Audience, may_see_instances
+from scoring.metrics import OF_LABELS, names_by
 from scoring.models import Breakdown, class_numbers
 from scoring.stats.breakdown import CROSSED, NO_CLASS
 from tasks.gold.secrecy import secrecy_of
@@ -141,9 +142,11 @@ def metrics_of(board: Board, dimension: str) -> list[str]:
     evaluations = [row.evaluation for row in board.rows]
     rows = Breakdown.objects.filter(evaluation__in=evaluations, classes__dimension=dimension)
     names = {metric for row in rows.prefetch_related("classes") for metric in row.metrics_with_numbers()}
-    return [
-        column.metric for column in board.columns if column.metric in names and column.name == column.metric
-    ]
+    columns = [column.metric for column in board.columns if column.name == column.metric]
+    kind = board.phase.task.task_type
+    options = kind.checked_options(board.phase.task.options)
+    shown = [name for name in [*columns, *OF_LABELS] if name in names]
+    return names_by(kind, dimension, shown, board.rules or "", options)
 
 
 def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
@@ -170,12 +173,12 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
             intervals[label, evaluation] = low, high
         if is_infinite:
             infinite.add((label, evaluation))
-    column = next(candidate for candidate in board.columns if candidate.name == metric)
+    column = next((candidate for candidate in board.columns if candidate.name == metric), None)
     return ClassTable(
         dimension=dimension,
         metric=metric,
-        scale=column.scale,
-        higher_is_better=column.higher_is_better,
+        scale=column.scale if column else 1.0,
+        higher_is_better=column.higher_is_better if column else True,
         classes=[Class(label, supports[label]) for label in natural_order(list(supports))],
         systems=list(rows),
         values=values,

@@ -19,8 +19,8 @@ from scoring.board.comparisons import (
     Unreadable,
     statistics_of,
 )
-from scoring.board.standings import Board
-from scoring.metrics import Metric, known_metric
+from scoring.board.standings import Board, Row
+from scoring.metrics import OF_LABELS, Metric, known_metric, metrics_by
 from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics
@@ -80,20 +80,24 @@ def questions(board: Board) -> Iterator[Question]:
     }
     task_type = board.phase.task.task_type
     options = task_type.checked_options(board.phase.task.options)
+    columns = [column.metric for column in board.columns if column.name == column.metric]
+    known = [known_metric(task_type, name, board.rules or "", options) for name in columns]
     for dimension in sorted({dimension for _, dimension, _ in broken_down}):
-        for column in board.columns:
-            metric = known_metric(task_type, column.metric, board.rules or "", options)
-            if column.name != column.metric or metric is None or metric.higher_is_better is None:
-                continue
-            if not (metric.is_decomposable and metric.is_exchangeable):
+        for metric in metrics_by(task_type, dimension, [one for one in known if one is not None]):
+            if metric.higher_is_better is None or not (metric.is_decomposable and metric.is_exchangeable):
                 continue
             runs = tuple(
                 evaluations[row.evaluation]
-                for row in board.systems
-                if (row.evaluation, dimension, metric.name) in broken_down and column.name in row.scores
+                for row in _with_metric(board, metric.name)
+                if (row.evaluation, dimension, metric.name) in broken_down
             )
             if len(runs) > 1:
                 yield Question(dimension, metric, runs)
+
+
+def _with_metric(board: Board, metric: str) -> list[Row]:
+    """Rows whose number of it, which for a gold label's stands under no column, was computed alike."""
+    return [row for row in board.systems if metric in row.scores or metric in OF_LABELS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +111,7 @@ class Leaders:
 
 
 def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
-    scored = {row.evaluation for row in board.systems if metric in row.scores}
+    scored = {row.evaluation for row in _with_metric(board, metric)}
     compared = (
         Breakdown.objects.filter(evaluation__in=scored, classes__dimension=dimension)
         .defer("numbers")
@@ -142,7 +146,8 @@ class Matrices:
         default_factory=OrderedDict
     )
 
-    def rows(self, evaluation: Evaluation, label: str) -> Measurements:
+    def rows(self, evaluation: Evaluation, label: str | None) -> Measurements:
+        """Those of a class, or all."""
         if evaluation.pk not in self._kept:
             statistics = statistics_of(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
@@ -155,6 +160,8 @@ class Matrices:
         ):
             self._kept.popitem(last=False)
         statistics, places = self._kept[evaluation.pk]
+        if label is None:
+            return statistics
         return statistics.of_rows(self.statistic, places.get(label, np.array([], dtype=np.intp)))
 
 
@@ -215,8 +222,12 @@ def _tests(
     *,
     comparisons: int,
 ) -> list[float]:
-    rows = matrices.rows(best, label)
-    pairs = [paired(metric, rows, matrices.rows(other, label)) for other in others]
+    own = metric.of_label(label)
+    if own is None:
+        return [np.nan] * len(others)
+    where = label if own is metric else None
+    rows = matrices.rows(best, where)
+    pairs = [paired(own, rows, matrices.rows(other, where)) for other in others]
     units = max(len(pair.a) for pair in pairs)
     tests = randomisation_tests(
         pairs, trials=trials_for(units), max_trials=trials_for(units, comparisons), seed=SEED

@@ -94,11 +94,12 @@ def _command(pair: Two, trials: int) -> str:
 
 
 def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audience) -> dict[str, Any] | None:
-    names = dimensions([pair.a, pair.b])
-    if not names or not pair.pooled:
+    names = [name for name in dimensions([pair.a, pair.b]) if pair.by(name)]
+    if not names:
         return None
     dimension = query.dimension if query.dimension in names else names[0]
-    metric = _metric(pair, query)
+    measured = pair.by(dimension)
+    metric = next((shared for shared in measured if shared.name == query.metric), measured[0])
     phase = pair.a.phase
     hidden = hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
     lines = by_class(pair, dimension, metric, hidden)
@@ -107,7 +108,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     return {
         "dimensions": query.choices("dimension", names, dimension, dimension_label, label="", page=1),
         "metrics": query.choices(
-            "metric", [shared.name for shared in pair.pooled], metric.name, metric_label, page=1
+            "metric", [shared.name for shared in measured], metric.name, metric_label, page=1
         ),
         "dimension_label": dimension_label(dimension),
         "metric_label": label,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citeboard.core.release import release
 from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
 from scoring.board.differences import natural_order
-from scoring.metrics import Metric, known_metric
+from scoring.metrics import Metric, known_metric, metrics_by
 from scoring.metrics.base import Floats
 from scoring.models import Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
@@ -48,6 +48,11 @@ class Two:
     def pooled(self) -> list[Metric]:
         """What has a value in a class or an instance; averages over units have not, nor has MAUVE."""
         return [metric for metric in self.metrics if not metric.per_unit and metric.is_exchangeable]
+
+    def by(self, dimension: str) -> list[Metric]:
+        """What is compared by its classes."""
+        measured = metrics_by(self.a.phase.task.task_type, dimension, self.metrics)
+        return [metric for metric in measured if metric.is_exchangeable]
 
 
 def two(a: Evaluation, b: Evaluation) -> Two:
@@ -117,13 +122,15 @@ def by_class(
         first, second = (statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b))
         rows, other_rows = (classes(side.features.get(dimension, [])) for side in (first, second))
         for label in rows.keys() & other_rows.keys():
-            ends = difference_interval(
-                paired(
-                    metric,
-                    first.of_rows(metric.statistic, rows[label]),
-                    second.of_rows(metric.statistic, other_rows[label]),
-                )
+            own = metric.of_label(label)
+            if own is None:
+                continue
+            sides = (
+                (first.of_rows(own.statistic, rows[label]), second.of_rows(own.statistic, other_rows[label]))
+                if own is metric
+                else (first, second)
             )
+            ends = difference_interval(paired(own, *sides))
             if ends is not None:
                 intervals[label] = ends
     differences = []

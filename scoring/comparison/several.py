@@ -19,7 +19,7 @@ from scoring.comparison.contenders import (
     own_runs,
 )
 from scoring.comparison.paired_scores import dimensions, two
-from scoring.metrics import Metric
+from scoring.metrics import Metric, metrics_by
 from scoring.models import Evaluation, class_numbers
 from scoring.stats.breakdown import has_support
 from tasks.gold.secrecy import secrecy_of
@@ -104,9 +104,8 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
         lines.append(_line(metric.name, metric.scale, values))
     shown = dimensions(evaluations) if evaluations else []
     dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
-    by_class = (
-        [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable] if shown else []
-    )
+    task_type = phase.task.task_type
+    by_class = [one for one in metrics_by(task_type, dimension, metrics) if one.is_exchangeable and shown]
     chosen_metric = next((line for line in by_class if line.name == query.metric), next(iter(by_class), None))
     hidden = hidden_classes([run.pk for run in evaluations], phase, board.audience).get(
         dimension, frozenset()

@@ -1,11 +1,19 @@
 """The official metrics, in plain Python; task types name them by reference."""
 
-from scoring.metrics.base import Metric, UnknownMetric
+from collections.abc import Iterable, Sequence
+
+from scoring.metrics.base import PARTS, Metric, UnknownMetric
+from scoring.metrics.classification import Classification, EachClass
 from tasks.types.base import Options, TaskType
 from tasks.types.references import MetricRef
 from tasks.types.unavailable import Unavailable
 
-__all__ = ["Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_of"]
+__all__ = [
+    "OF_LABELS", "Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_by",
+    "metrics_of", "names_by",
+]  # fmt: skip
+#: What stands by gold label, of each class; no other metric goes by these names.
+OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
 
 
 def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
@@ -25,6 +33,9 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
         for reference in task_type.metrics_of(rules, options):
             if reference.name == name:
                 return _built(task_type, reference, rules, options)
+        for metric in _of_labels(metrics_of(task_type, rules, options)) if name in OF_LABELS else ():
+            if metric.name == name:
+                return metric
     raise UnknownMetric(f"{task_type.slug} has no metric “{name}” under the rules {rules}")
 
 
@@ -34,3 +45,37 @@ def known_metric(task_type: TaskType, name: str, rules: str, options: Options) -
         return metric_of(task_type, name, rules, options)
     except UnknownMetric:
         return None
+
+
+def metrics_by(task_type: TaskType, dimension: str, metrics: Sequence[Metric]) -> list[Metric]:
+    """Those of a rule set that have numbers of the dimension's classes; averages over units say nothing new.
+
+    By gold label they are precision, recall and F1 of each, and what means something on its instances alone.
+    """
+    pooled = [metric for metric in metrics if not metric.per_unit]
+    if dimension not in task_type.label_dimensions:
+        return pooled
+    return [*_of_labels(metrics), *(metric for metric in pooled if metric.is_valid_in_one_label)]
+
+
+def names_by(
+    task_type: TaskType, dimension: str, names: Iterable[str], rules: str, options: Options
+) -> list[str]:
+    """Those of the names under which numbers of the dimension's classes are kept that are shown and compared.
+
+    What was kept of others before, by gold label, is withdrawn.
+    """
+    if dimension not in task_type.label_dimensions:
+        return list(names)
+    known = {name: known_metric(task_type, name, rules, options) for name in names}
+    valid = [name for name, metric in known.items() if metric and metric.is_valid_in_one_label]
+    return sorted(valid, key=lambda name: name not in OF_LABELS)
+
+
+def _of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
+    """From the matrix of classes, where a rule set has one; F1 first."""
+    for metric in metrics:
+        if isinstance(metric, Classification) and metric.kind == Classification.kind and metric.labels:
+            parts = OF_LABELS.items()
+            return [EachClass(name, metric.rules, part=part, labels=metric.labels) for name, part in parts]
+    return []

@@ -5,6 +5,8 @@ value. From that one matrix follow the score, its interval (resampled weights ti
 (the rows of a class) and the paired tests between two runs.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +80,9 @@ class Metric(ABC):
     #: False where a class's value rests on rows outside of the class too (``of_class``): units of the class
     #: cannot be left out alone then, and such a value has no interval.
     is_decomposable: bool = True
+    #: False where it means little on the instances of one gold label alone: a mean over labels is small there
+    #: whatever a run does, a precision 1, and a correlation undefined.
+    is_valid_in_one_label: bool = True
     #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
     #: of its own: no two runs are then compared or tested by it, and single instances have no value.
     is_exchangeable: bool = True
@@ -182,6 +187,10 @@ class Metric(ABC):
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         """The value over a class from the sums of its rows; ``whole`` are those of all rows."""
         return self.aggregate(sums)
+
+    def of_label(self, label: str) -> Metric | None:
+        """By what a class is measured: mostly this metric over its rows, or another over all, or nothing."""
+        return self
 
     def total(self, rows: Floats) -> float:
         """The value over a whole run, where a program publishes something else than that of the rows' sum."""

@@ -145,6 +145,7 @@ class CalibrationError(Metric):
 
     higher_is_better = False
     citation = ECE
+    is_valid_in_one_label = False
     #: Its bias is of the size of its error.
     has_honest_interval = False
 

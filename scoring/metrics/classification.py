@@ -41,6 +41,7 @@ class Classification(Metric):
     """
 
     citation = CITATION
+    is_valid_in_one_label = False
     #: What the matrix holds.
     kind = "classes"
 
@@ -172,6 +173,7 @@ class Coverage(Classification):
     """The share of instances that a run answers; one in which it abstains is answered too."""
 
     kind = "coverage"
+    is_valid_in_one_label = True
     citation = "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR 11"
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
@@ -233,6 +235,21 @@ class OneClass(Classification):
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
         return part_of(self.part, both[..., self.place], answered[..., self.place], support[..., self.place])
+
+
+class EachClass(OneClass):
+    """The same of whichever label a class is of, as it stands by gold label; it rests on all instances."""
+
+    is_valid_in_one_label = True
+
+    def __init__(self, name: str, rules: str, *, part: str, labels: Sequence[Label]) -> None:
+        super().__init__(name, rules, part=part, label=labels[0], labels=labels)
+
+    def of_label(self, label: str) -> Metric | None:
+        own = {str(one): one for one in self.labels or ()}
+        if label not in own:
+            return None
+        return OneClass(self.name, self.rules, part=self.part, label=own[label], labels=[*own.values()])
 
 
 class FalsePositiveRate(OneClass):

@@ -24,6 +24,7 @@ class Scored(WeightedMetric):
     """
 
     citation = FAWCETT
+    is_valid_in_one_label = False
 
     def __init__(self, name: str, rules: str, *, label: str, labels: Sequence[str]) -> None:
         super().__init__(name, rules)
@@ -122,6 +123,7 @@ class EqualSizeCalibrationError(WeightedMetric):
 
     higher_is_better = False
     has_interval = False
+    is_valid_in_one_label = False
     citation = (
         "Nguyen and O'Connor 2015, Posterior calibration and exploratory analysis for NLP models, EMNLP"
     )

@@ -14,7 +14,7 @@ from numpy.lib.format import read_array_header_1_0, read_magic
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from scoring.metrics import Metric, metrics_of
+from scoring.metrics import Metric, metrics_by, metrics_of
 from scoring.metrics.base import Floats, WeightedMetric, unit_rows, unit_sums, value_of
 from scoring.metrics.entailment import labels_digest
 from scoring.offline.parts import narrowed
@@ -168,7 +168,7 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
     return Scores(
         metrics=values,
         breakdowns={
-            dimension: breakdown(metrics, statistics, labels, has_gold)
+            dimension: breakdown(metrics_by(task_type, dimension, metrics), statistics, labels, has_gold)
             for dimension, labels in pairs.features.items()
         },
         notes=notes,

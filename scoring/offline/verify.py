@@ -43,6 +43,7 @@ NO_RUN = "the run is not in the archive"
 NO_SCORER = "no metric of the scorer has them (human evaluation)"
 OTHER_GOLD = "the board stands on another version of the gold than the scores"
 NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
+WITHDRAWN = "withdrawn: such a metric means little on the instances of one gold label"
 NOT_REPEATED = "not all paired tests behind them can be repeated"
 MODEL_TESTS = "they rest on a model, whose last digits differ from machine to machine"
 ENDS = ("low", "high")
@@ -216,8 +217,8 @@ def _check_evaluation(
         if metric["column"] != column:
             verified.differs(f"{head} {name}: a number of {metric['column']}; computed again of {column}")
     expected = dict(numbers(again))
-    for place in _not_told(evaluation):
-        verified.unchecked[NOT_TOLD] += len(printed.pop(place)[0])
+    for place, reason in _set_aside(evaluation, kind, printed, expected).items():
+        verified.unchecked[reason] += len(printed.pop(place)[0])
         expected.pop(place, None)
     for place in dict.fromkeys([*printed, *expected]):
         parts, is_model = printed.get(place, ({}, False))
@@ -235,13 +236,17 @@ def _check_evaluation(
     return scoring
 
 
-def _not_told(evaluation: Evaluation) -> list[str]:
-    """The places of numbers that are withheld or rounded."""
-    return [
-        f"metrics {name}"
+def _set_aside(
+    evaluation: Evaluation, kind: TaskType, printed: Mapping[str, Any], expected: Mapping[str, Any]
+) -> dict[str, str]:
+    """The places of numbers that are not computed again, and why: withheld, rounded, or withdrawn since."""
+    by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
+    withdrawn = (place for place in printed if place.startswith(by_label) and place not in expected)
+    return dict.fromkeys(withdrawn, WITHDRAWN) | {
+        f"metrics {name}": NOT_TOLD
         for name, metric in evaluation["metrics"].items()
         if metric.get("withheld") or LADDER in provenance_of(metric["signature"])
-    ]
+    }
 
 
 def _hear_packages(

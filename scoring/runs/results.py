@@ -27,7 +27,7 @@ from scoring.board.formatting import (
 )
 from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
-from scoring.metrics import Metric, known_metric
+from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
 from scoring.metrics.calibration import CalibrationError
 from scoring.metrics.entailment import with_labels
 from scoring.models import ClassNumber, Evaluation, Score
@@ -178,7 +178,9 @@ def place(submission: Submission, viewer: object) -> Place:
 
 
 def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, Any]]:
-    scales = {score.metric: score.scale for score in evaluation.scores.all()}
+    scales = dict.fromkeys(OF_LABELS, 1.0) | {score.metric: score.scale for score in evaluation.scores.all()}
+    task_type, rules = evaluation.phase.task.task_type, evaluation.rules
+    options = task_type.checked_options(evaluation.options)
     dimensions = []
     for row in evaluation.breakdowns.select_related("classes"):
         name = row.classes.dimension
@@ -189,7 +191,10 @@ def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, An
             if label not in hidden.get(name, ())
         }
         if shown_here:
-            dimensions.append(_dimension(name, shown_here, scales))
+            valid = names_by(task_type, name, row.classes.metrics, rules, options)
+            if valid:
+                own = {metric: scale for metric, scale in scales.items() if metric in valid}
+                dimensions.append(_dimension(name, shown_here, own))
     return dimensions
 
 

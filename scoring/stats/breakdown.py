@@ -64,24 +64,25 @@ def breakdown(
     labels: Labels,
     has_gold: NDArray[np.bool_],
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """By class and metric: value and n. Averages over units are left out: in a class they say nothing new."""
-    pooled = [metric for metric in metrics if not metric.per_unit]
-    whole = {metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in pooled}
+    """By class and metric: value and n."""
+    whole = {metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in metrics}
     numbers: dict[str, dict[str, dict[str, Any]]] = {}
     for label, rows in classes(labels).items():
         of_class = {name: statistics[name][rows] for name in whole}
         sums = {name: stats.sum(axis=0) for name, stats in of_class.items()}
-        numbers[label] = {
-            metric.name: {
-                **number(
-                    float(metric.value(of_class[metric.statistic], np.ones(len(rows))))
-                    if isinstance(metric, WeightedMetric)
-                    else float(metric.of_class(sums[metric.statistic], whole[metric.statistic]))
-                ),
-                "n": metric.instances(of_class[metric.statistic], has_gold[rows]),
-            }
-            for metric in pooled
-        }
+        numbers[label] = {}
+        for metric in metrics:
+            own, name = metric.of_label(label), metric.statistic
+            if own is None or metric.per_unit:
+                continue
+            if isinstance(own, WeightedMetric):
+                value = own.value(of_class[name], np.ones(len(rows)))
+            elif own is metric:
+                value = own.of_class(sums[name], whole[name])
+            else:
+                value = own.aggregate(whole[name])
+            n = metric.instances(of_class[name], has_gold[rows])
+            numbers[label][metric.name] = {**number(float(value)), "n": n}
     return numbers
 
 
@@ -98,18 +99,14 @@ def class_intervals(
     """
     by_class = {}
     for label, rows in classes(labels).items():
-        measured = [
-            (
-                metric,
-                unit_rows(
-                    metric,
-                    statistics[metric.statistic][rows],
-                    units[rows],
-                    None if clusters is None else clusters[rows],
-                ),
-            )
-            for metric in metrics
-        ]
-        names = (metric.name for metric in metrics)
+        measured = []
+        for metric in metrics:
+            own = metric.of_label(label)
+            chosen = rows if own is metric else slice(None)
+            if own is not None:
+                by = None if clusters is None else clusters[chosen]
+                rows_of = unit_rows(own, statistics[metric.statistic][chosen], units[chosen], by)
+                measured.append((own, rows_of))
+        names = (metric.name for metric, _ in measured)
         by_class[label] = dict(zip(names, jackknife.intervals(measured), strict=True))
     return by_class

@@ -26,7 +26,7 @@ from scoring.board.counting import board_gold
 from scoring.board.leaders import answered, open_questions, save_leaders
 from scoring.board.standings import standings
 from scoring.board.visibility import Audience
-from scoring.metrics import known_metric, metric_of
+from scoring.metrics import Metric, metric_of, metrics_by, metrics_of
 from scoring.models import BoardOrder, Breakdown, Evaluation
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
@@ -194,18 +194,17 @@ def give_intervals(evaluation: Evaluation) -> None:
 def intervals_of(evaluation: Evaluation) -> Found:
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
-    rows = evaluation.breakdowns.select_related("classes")
-    names = sorted({metric for row in rows for metric in row.classes.metrics})
-    known = (known_metric(task_type, name, evaluation.rules, options) for name in names)
+    is_known = evaluation.rules in task_type.rules
+    metrics = metrics_of(task_type, evaluation.rules, options) if is_known else []
     statistics = statistics_of(evaluation)
-    metrics = [
-        metric
-        for metric in known
-        if metric is not None and metric.is_decomposable and metric.statistic in statistics.matrices
-    ]
+
+    def measured(dimension: str) -> list[Metric]:
+        by = metrics_by(task_type, dimension, metrics)
+        return [one for one in by if one.is_decomposable and one.statistic in statistics.matrices]
+
     return {
         dimension: class_intervals(
-            metrics, statistics.matrices, statistics.units, labels, statistics.clusters
+            measured(dimension), statistics.matrices, statistics.units, labels, statistics.clusters
         )
         for dimension, labels in statistics.features.items()
     }

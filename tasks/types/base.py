@@ -171,6 +171,8 @@ class TaskType:
     public_files: Callable[[Sequence[InputFile], Options], Iterator[tuple[str, bytes]]]
     #: Which of the files under a gold PATH belong to the gold and are kept.
     is_gold_file: Callable[[str], bool]
+    #: The dimensions whose classes are the gold's own labels.
+    label_dimensions: tuple[str, ...] = ()
     #: Of each answer of a run to an instance of the split, whether anything is in it.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
     #: What pages call one of the units of ``Pairs``, where the option ``unit`` names no field.

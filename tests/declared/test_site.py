@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from sklearn.metrics import precision_recall_fscore_support
 
 from scoring.__main__ import main
 from scoring.worker.score import score
@@ -91,6 +92,28 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     refused = uploaded(client, phase, b'{"id": "s1", "label": "nothing"}\n', do="check")
     assert refused.status_code in (302, 403, 422)
 
+    by_intent = client.get(boards.address("classes-json", phase)).json()["tables"]
+    of_intent = {table["metric"]: table for table in by_intent if table["dimension"] == "intent"}
+    assert list(of_intent) == ["class_f1", "class_recall", "class_precision"]
+    rows = [
+        {row["id"]: row["label"] for row in map(json.loads, (folder / name).read_text().splitlines())}
+        for name in ("gold.jsonl", "run.jsonl")
+    ]
+    ours = next(row["submission"] for row in told["rows"] if row["system"] == "Ours")
+    given = [rows[1].get(name) or "none" for name in rows[0]]
+    for name, place in (("class_precision", 0), ("class_recall", 1), ("class_f1", 2)):
+        for one in of_intent[name]["classes"]:
+            found = {score["submission"]: score["value"] for score in one["scores"]}[ours]
+            gold, label = [*rows[0].values()], one["class"]
+            own = precision_recall_fscore_support(gold, given, labels=[label], zero_division=0)
+            assert found == pytest.approx(float(own[place][0]), rel=1e-12), (name, label)
+    by_section = {table["metric"] for table in by_intent if table["dimension"] == "section"}
+    assert {"macro_f1", "accuracy"} <= by_section
+    assert not by_section & {"class_f1"}
+    page = client.get(boards.address("differences", phase) + "?dimension=intent&metric=macro_f1")
+    assert "Class F1 by intent" in page.content.decode()
+    assert "Macro F1 by intent" not in page.content.decode()
+
     out = tmp_path / "out"
     call_command("export_season", "field", "--out", str(out))
     assert 'type = "./tasks/intent"' in (out / "season.toml").read_text()
@@ -110,6 +133,15 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     assert main(["verify", str(archive), "--json"]) == 0
     verified = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert verified["equal"] == verified["numbers"] > 40
+    older = next((archive / "scores").glob("*.json"))
+    numbers = json.loads(older.read_text())
+    for by_label in (evaluation["breakdowns"]["intent"] for evaluation in numbers):
+        by_label.setdefault("background", {})["macro_f1"] = {"value": 0.3, "n": 4}
+    older.write_text(json.dumps(numbers))
+    main(["verify", str(archive)])
+    assert "withdrawn: such a metric means little on the instances of one gold label: 2 numbers" in (
+        capsys.readouterr().out
+    )
     changed = archive / "tasks" / "intent" / "task.toml"
     changed.write_text(changed.read_text().replace('"accuracy",', ""))
     assert main(["verify", str(archive)]) != 0

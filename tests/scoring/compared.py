@@ -18,7 +18,7 @@ def make_phase(**fields) -> Phase:
     return phase
 
 
-def run_content(right: int, wrong: str = "9", topics=TOPICS) -> bytes:
+def run_content(right: int, wrong: str = "4", topics=TOPICS) -> bytes:
     """Every citance of so many topics answered as the gold has it; elsewhere the sentence ``wrong``."""
     lines = []
     for place, topic in enumerate(topics):
@@ -28,7 +28,7 @@ def run_content(right: int, wrong: str = "9", topics=TOPICS) -> bytes:
     return factories.run_bytes(lines)
 
 
-def scored(phase: Phase, right: int, *, team=None, wrong: str = "9", topics=TOPICS, **fields) -> Submission:
+def scored(phase: Phase, right: int, *, team=None, wrong: str = "4", topics=TOPICS, **fields) -> Submission:
     team = team or factories.make_team(season=phase.task.season)
     run = factories.make_submission(
         phase=phase, team=team, content=run_content(right, wrong, topics), **fields

@@ -155,6 +155,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
             unit=unit.replace("_", " ") or "instance",
             rules=rule_sets,
             dimensions=tuple(dimension.name for dimension in dimensions),
+            label_dimensions=task.label_dimensions,
             display_names=shown_names,
             read_gold=task.read_gold,
             read_inputs=task.read_inputs,

@@ -219,6 +219,11 @@ class InstanceTask(ABC):
     def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
         return {}
 
+    @property
+    def label_dimensions(self) -> tuple[str, ...]:
+        """The dimensions whose classes are the labels that runs are to give."""
+        return ()
+
     def gold_text(self, gold: Any) -> str:
         return str(gold)
 

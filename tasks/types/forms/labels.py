@@ -71,6 +71,11 @@ class LabelTask(InstanceTask):
         return [self.labels[0]] if self.several else self.labels[0]
 
     @property
+    def label_dimensions(self) -> tuple[str, ...]:
+        own = (dimension for dimension in self.dimensions if dimension.field == self.field)
+        return tuple(one.name for one in own if not (one.reading or one.cuts or one.joined))
+
+    @property
     def form(self) -> AnswerForm:
         return AnswerForm(example=super().form.example, id=self.id)
 
