@@ -277,6 +277,7 @@ class SeveralValueSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
+    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
     difference = serializers.FloatField(allow_null=True, help_text="To the first run.")
 
 
@@ -338,9 +339,10 @@ def several(request: Request, phase: Phase) -> Response:
 def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
     return {
         "name": line.name,
-        "n": line.n if is_class else None,
+        "n": line.n if is_class and not line.is_withheld else None,
         "values": [
             {"value": cell.value, "low": cell.low, "high": cell.high, "difference": cell.difference}
+            | ({"withheld": cell.withheld} if cell.withheld else {})
             for cell in line.values
         ],
         "mean": line.mean,

@@ -88,13 +88,16 @@ class ClassValue(serializers.Serializer[Any]):
 
     value = serializers.FloatField(allow_null=True, help_text="Null where it is undefined or infinite.")
     infinite = serializers.BooleanField(required=False, help_text="Only where the value is infinite.")
-    n = serializers.IntegerField(help_text="Instances with gold.")
+    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
+    n = serializers.IntegerField(
+        allow_null=True, help_text="Instances with gold; null of a class that is withheld."
+    )
 
 
 class MetricValue(ClassValue):
     """A metric over the whole run, unrounded, on the scale its field publishes."""
 
-    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
+    n = serializers.IntegerField(help_text="Instances with gold.")
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
     scale = serializers.FloatField()

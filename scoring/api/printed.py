@@ -7,7 +7,7 @@ from django.db.models import prefetch_related_objects
 from scoring.board.differences import hidden_of
 from scoring.board.visibility import Audience, frozen_at
 from scoring.metrics import Metric, known_metric, names_by
-from scoring.models import ClassNumber, Evaluation, Score
+from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
 from scoring.runs.results import latest_evaluations
 from tasks.models import Submission
 from tasks.types.base import printed_options
@@ -16,8 +16,8 @@ from tasks.types.base import printed_options
 def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
     """What `score --json` prints, for each rule set that the run was scored under, in the task's order.
 
-    Against the newest gold that it was scored against, as on its page, and without classes of few instances
-    for those who may not see single instances.
+    Against the newest gold that it was scored against, as on its page, and with nothing of classes of few
+    instances for those who may not see single instances.
     """
     return [found for _, found in printed_evaluations(submission, audience)]
 
@@ -38,12 +38,13 @@ def _printed(evaluation: Evaluation, submission: Submission, audience: Audience)
     breakdowns = {
         row.classes.dimension: {
             label: {
-                metric: {**_number(number), "n": number.n}
-                for metric, number in numbers.items()
+                metric: _class_number(
+                    OF_SMALL_CLASS if label in hidden.get(row.classes.dimension, ()) else one
+                )
+                for metric, one in numbers.items()
                 if metric in names_by(task_type, row.classes.dimension, numbers, evaluation.rules, options)
             }
             for label, numbers in row.by_class().items()
-            if label not in hidden.get(row.classes.dimension, ())
         }
         for row in evaluation.breakdowns.all()
     }
@@ -76,6 +77,12 @@ def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
         "column": score.column,
         "signature": score.signature,
     }
+
+
+def _class_number(number: ClassNumber) -> dict[str, Any]:
+    if number.withheld:
+        return {"value": None, "withheld": str(number.withheld), "n": None}
+    return {**_number(number), "n": number.n}
 
 
 def _number(row: Score | ClassNumber) -> dict[str, Any]:

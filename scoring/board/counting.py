@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.core.cache import caches
 from django.db import connection
-from django.db.models import DateTimeField, Exists, OuterRef, QuerySet
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
@@ -67,9 +67,35 @@ def unsettled(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     return runs.filter(~Exists(scored), ~Exists(_given_up("pk", gold, rules))).order_by()
 
 
-def _given_up(run: str, gold: Gold, rules: str) -> QuerySet[Job]:
+def _given_up(run: str, gold: Gold, rules: str | OuterRef) -> QuerySet[Job]:
     states = (Job.State.FAILED, Job.State.CANCELLED)
     return Job.objects.filter(submission=OuterRef(run), gold=gold, rules=rules, state__in=states)
+
+
+def told_otherwise(phase: Phase) -> Q:
+    """Evaluations of which something else is told now, as at the end of a phase whose split has parts."""
+    at, of_people = now(), Q(submission__kind=Submission.Kind.HUMAN)
+    return (~of_people & ~Q(release=phase.release_at(at))) | (of_people & ~Q(release=phase.part_at(at)))
+
+
+def is_being_released(phase: Phase) -> bool:
+    """Whether of a phase that is over some runs are scored on the private part, or beyond the Ladder, and
+    some are not yet: their numbers would stand side by side. Asked once for each phase that was read.
+    """
+    if not (phase.public_part or phase.ladder) or now() < phase.takes_runs_until:
+        return False
+    known: bool | None = phase.__dict__.get("is_being_released")
+    if known is None:
+        gold = Gold.objects.current(phase)
+        own = Evaluation.objects.filter(
+            phase=phase, gold=gold, submission__status=Submission.Status.SCORED
+        ).order_by()
+        known = gold is not None and own.exclude(told_otherwise(phase)).exists()
+        if known and gold is not None:
+            given_up = Exists(_given_up("submission", gold, OuterRef("rules")))
+            known = own.filter(~given_up, told_otherwise(phase)).exists()
+        phase.__dict__["is_being_released"] = known
+    return known
 
 
 class CountingRun(NamedTuple):

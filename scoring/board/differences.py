@@ -12,7 +12,7 @@ from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import Audience, may_see_instances
 from scoring.metrics import OF_LABELS, names_by
-from scoring.models import Breakdown, class_numbers
+from scoring.models import OF_SMALL_CLASS, Breakdown, class_numbers
 from scoring.stats.breakdown import CROSSED, NO_CLASS
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
@@ -28,7 +28,7 @@ EVERY = "all"
 @dataclass(frozen=True)
 class Class:
     label: str
-    support: int
+    support: int | None
 
 
 class System(Protocol):
@@ -41,7 +41,9 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class ClassTable:
-    """``values`` go by class and evaluation; None is undefined, infinite where ``infinite`` has the key."""
+    """``values`` go by class and evaluation; None is undefined, infinite where ``infinite`` has the key, not
+    told where ``withheld`` has it and why. Of classes that are ``hidden`` nothing is told.
+    """
 
     dimension: str
     metric: str
@@ -52,14 +54,21 @@ class ClassTable:
     values: dict[tuple[str, int], float | None]
     intervals: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
     infinite: frozenset[tuple[str, int]] = frozenset()
-    has_hidden: bool = False
+    withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+
+    @property
+    def lines(self) -> list[Class]:
+        """The classes, and below them those of which nothing is told."""
+        return [*self.classes, *(Class(label, None) for label in self.hidden)]
 
     def value(self, label: str, row: System) -> float | None:
         return self.values.get((label, row.evaluation))
 
     def text(self, label: str, row: System) -> str:
-        is_infinite = (label, row.evaluation) in self.infinite
-        return shown(self.value(label, row), self.scale, is_infinite=is_infinite)
+        key = label, row.evaluation
+        withheld = self.withheld.get(key)
+        return shown(self.values.get(key), self.scale, is_infinite=key in self.infinite, withheld=withheld)
 
     def best(self, label: str) -> list[System]:
         values = {
@@ -163,12 +172,14 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
     values: dict[tuple[str, int], float | None] = {}
     intervals: dict[tuple[str, int], tuple[float, float]] = {}
     infinite = set()
+    withheld: dict[tuple[str, int], str] = {}
     for label, evaluation, number in class_numbers([row.evaluation for row in rows], dimension, metric):
-        if label in hidden:
-            continue
-        value, is_infinite, low, high, n = number
+        told = OF_SMALL_CLASS if label in hidden else number
+        value, is_infinite, low, high, n, why = told
         supports[label] = max(supports.get(label, 0), n)
         values[label, evaluation] = value
+        if why:
+            withheld[label, evaluation] = str(why)
         if low is not None and high is not None:
             intervals[label, evaluation] = low, high
         if is_infinite:
@@ -179,12 +190,16 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
         metric=metric,
         scale=column.scale if column else 1.0,
         higher_is_better=column.higher_is_better if column else True,
-        classes=[Class(label, supports[label]) for label in natural_order(list(supports))],
+        classes=[
+            Class(label, supports[label])
+            for label in natural_order([label for label in supports if label not in hidden])
+        ],
         systems=list(rows),
         values=values,
         intervals=intervals,
         infinite=frozenset(infinite),
-        has_hidden=bool(hidden),
+        withheld=withheld,
+        hidden=natural_order([label for label in supports if label in hidden]),
     )
 
 
@@ -292,7 +307,7 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
     table = class_table(board, rows, DATA_SET, chosen)
     # The evaluations with the best value among the runs that were not trained on the data set.
     best: dict[str, set[int]] = {}
-    for name in table.classes:
+    for name in table.lines:
         values = {
             row.evaluation: value
             for row in rows
@@ -304,7 +319,7 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
     return Transfer(
         metric=chosen,
         metrics=metrics,
-        tested=[one.label for one in table.classes],
+        tested=[one.label for one in table.lines],
         lines=[
             TransferLine(
                 trained=trained_on(row.card),
@@ -315,7 +330,7 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
                         is_trained_on=_saw(row, name.label),
                         is_best=row.evaluation in best[name.label],
                     )
-                    for name in table.classes
+                    for name in table.lines
                 ],
             )
             for row in sorted(rows, key=lambda row: trained_on(row.card))

@@ -312,11 +312,12 @@ def classes_csv(board: Board) -> str:
 
     def lines() -> Iterator[list[object]]:
         for table in _class_tables(board):
-            for name in table.classes:
+            for name in table.lines:
                 for row in board.rows:
                     key = (name.label, row.evaluation)
                     if key in table.values:
                         value = "inf" if key in table.infinite else table.values[key]
+                        value = "withheld" if key in table.withheld else value
                         yield [
                             table.dimension, plain(name.label), name.support, row.submission,
                             plain(row.system), plain(row.team or ""), table.metric, value,
@@ -331,6 +332,8 @@ def classes_json(board: Board) -> str:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))
         value = {"submission": row.submission, "value": table.values[key], "low": low, "high": high}
+        if key in table.withheld:
+            value["withheld"] = table.withheld[key]
         return value | ({"infinite": True} if key in table.infinite else {})
 
     content = {
@@ -356,7 +359,7 @@ def classes_json(board: Board) -> str:
                             if (name.label, row.evaluation) in table.values
                         ],
                     }
-                    for name in table.classes
+                    for name in table.lines
                 ],
             }
             for table in _class_tables(board)
@@ -382,8 +385,8 @@ def classes_latex(
         is_team = isinstance(row, Row) and row.competes
         return row.system if is_team else marked("textit", row.system)
 
-    def line(label: str, support: int) -> Iterator[str]:
-        yield from (label, str(support))
+    def line(label: str, support: int | None) -> Iterator[str]:
+        yield from (label, "" if support is None else str(support))
         best = {row.evaluation for row in table.best(label)}
         for row in table.systems:
             key = (label, row.evaluation)
@@ -398,7 +401,7 @@ def classes_latex(
         [title, *([confirmation.sentence] if confirmation else [])],
         f"lr{'r' * len(table.systems)}",
         [dimension_label(table.dimension).capitalize(), "Support", *map(head, table.systems)],
-        (line(name.label, name.support) for name in table.classes),
+        (line(name.label, name.support) for name in table.lines),
     )
     label = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-{table.dimension}-{table.metric}"
     return as_table(tabular, choice.caption or f"{title}. {preliminary(confirmation)}{marking}", label)

@@ -1,19 +1,27 @@
 """Boards kept as they stand: when somebody cites one, at newer gold, and when a phase closes."""
 
 from django.db import transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.utils import translation
 from django.utils.timezone import now
 
 from citeboard.core.language import ENGLISH
-from scoring.board.counting import board_gold, counting_runs, gold_at
+from scoring.board.counting import board_gold, counting_runs, gold_at, is_being_released
 from scoring.board.exports import as_json
 from scoring.board.manual_scores import figures_of
 from scoring.board.standings import Board, standings
-from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
+from scoring.board.visibility import (
+    Audience,
+    Visibility,
+    audience_of,
+    frozen_at,
+    shows_teams,
+    visibility_by_settings,
+    visibility_of,
+)
 from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
 from tasks.models import Gold, Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import PARTS, bump_version
 
 #: Runs in these states will change the board; one that waits for labels may do so for good.
 UNSETTLED = (Submission.Status.CHECKING, Submission.Status.QUEUED, Submission.Status.SCORING)
@@ -65,7 +73,7 @@ def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
     """Those of which the audience might see as much on the board of then and on that of now."""
-    shown = visibility_of(phase, audience)
+    shown = visibility_by_settings(phase, audience)
     snapshots = phase.snapshots.select_related("gold")
     if shown == Visibility.NOTHING:
         return snapshots.none()
@@ -97,10 +105,16 @@ def keep_due() -> int:
 
     frozen = unkept(frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from")
     closed = unkept(settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at")
+    private = Evaluation.objects.filter(phase=OuterRef("pk"), release__startswith=PARTS[1])
+    replaced = private.exclude(replaced_at=None).order_by("-replaced_at").values("replaced_at")[:1]
+    of_parts = settled.filter(public_part__isnull=False, closes__lte=at).annotate(
+        released_at=Subquery(replaced)
+    )
+    released = unkept(of_parts.exclude(released_at=None), Snapshot.Occasion.CLOSE, "released_at")
     revealed = unkept(settled.filter(frozen_until__lte=at), Snapshot.Occasion.REVEAL, "frozen_until")
     due: list[tuple[Phase, Gold | None, Snapshot.Occasion]] = [
         *((phase, gold_at(phase, phase.frozen_from or at), Snapshot.Occasion.FREEZE) for phase in frozen),
-        *((phase, board_gold(phase), Snapshot.Occasion.CLOSE) for phase in closed),
+        *((phase, board_gold(phase), Snapshot.Occasion.CLOSE) for phase in {*closed, *released}),
         *((phase, board_gold(phase), Snapshot.Occasion.REVEAL) for phase in revealed),
     ]
     later = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), number__gt=OuterRef("number"))
@@ -114,7 +128,7 @@ def keep_due() -> int:
                 due.append((phase, gold, Snapshot.Occasion.GOLD))
     total = 0
     for phase, stood_on, occasion in due:
-        if stood_on is None:
+        if stood_on is None or is_being_released(phase):
             continue
         # What the public sees, and what organisers see where that is more.
         shown = visibility_of(phase, Audience.PUBLIC)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from django.db import connection
 
 from citeboard.teams.models import Membership, Team, User
+from scoring.board.counting import is_being_released
 from scoring.models import Annotator, Evaluation
 from tasks.gold.secrecy import Kind, inputs_are_free, secrecy_of
 from tasks.gold.secrecy import shows_scores as shows_own_scores
@@ -45,6 +46,12 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
+    """What is shown of the board as it stands; nothing while numbers of two parts would stand in it."""
+    is_whole = audience in RUNS_THE_SEASON or not is_being_released(phase)
+    return visibility_by_settings(phase, audience) if is_whole else Visibility.NOTHING
+
+
+def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
     """Who runs the season sees all, but a helper no name of the gold before its inputs are released."""
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
         # What stands there are baselines, whose signatures name the gold.

@@ -117,16 +117,17 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
                 "label": line.label,
                 "n": line.n,
                 "has_support": line.has_support,
-                "a": shown(line.a, metric.scale),
-                "b": shown(line.b, metric.scale),
-                "difference": shown(line.difference, metric.scale),
+                "withheld": line.withheld,
+                "a": shown(line.a, metric.scale, withheld=line.withheld and line.a is None),
+                "b": shown(line.b, metric.scale, withheld=line.withheld and line.b is None),
+                "difference": shown(line.difference, metric.scale, withheld=line.withheld),
                 "interval": interval(line.low, line.high, metric.scale),
             }
             for line in lines
         ],
         "has_intervals": any(line.low is not None for line in lines),
         "min_class_size": secrecy_of(phase).min_class_size if hidden else 0,
-        "few": any(not line.has_support for line in lines),
+        "few": any(not line.has_support and not line.withheld for line in lines),
         "figure": difference_chart(lines, title, metric.scale),
         "words": chart_in_words(lines, a, b),
     }

@@ -18,7 +18,7 @@ from scoring.board.comparisons import open_statistics, reading_failed, statistic
 from scoring.board.differences import natural_order
 from scoring.metrics import Metric, known_metric, metrics_by
 from scoring.metrics.base import Floats
-from scoring.models import Breakdown, Evaluation, class_numbers
+from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
@@ -103,6 +103,7 @@ class ClassDifference:
     difference: float | None
     low: float | None
     high: float | None
+    withheld: str = ""
 
     @property
     def has_support(self) -> bool:
@@ -113,9 +114,12 @@ def by_class(
     pair: Two, dimension: str, metric: Metric, hidden: Collection[str] = ()
 ) -> list[ClassDifference]:
     values: dict[str, dict[int, tuple[float | None, int]]] = {}
+    why: dict[str, str] = {}
     for label, evaluation, number in class_numbers([pair.a.pk, pair.b.pk], dimension, metric.name):
-        if label not in hidden:
-            values.setdefault(label, {})[evaluation] = (number.value, number.n)
+        told = OF_SMALL_CLASS if label in hidden else number
+        values.setdefault(label, {})[evaluation] = (told.value, told.n)
+        if told.withheld:
+            why[label] = str(told.withheld)
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
         # Over the units that a class occurs in.
@@ -139,7 +143,16 @@ def by_class(
         difference = a - b if a is not None and b is not None else None
         low, high = intervals.get(label, (None, None)) if difference is not None else (None, None)
         differences.append(
-            ClassDifference(label=label, n=max(n, m), a=a, b=b, difference=difference, low=low, high=high)
+            ClassDifference(
+                label=label,
+                n=max(n, m),
+                a=a,
+                b=b,
+                difference=difference,
+                low=low,
+                high=high,
+                withheld=why.get(label, ""),
+            )
         )
     return differences
 

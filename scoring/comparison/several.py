@@ -20,7 +20,7 @@ from scoring.comparison.contenders import (
 )
 from scoring.comparison.paired_scores import dimensions, two
 from scoring.metrics import Metric, metrics_by
-from scoring.models import Evaluation, class_numbers
+from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.stats.breakdown import has_support
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
@@ -35,6 +35,7 @@ class Value:
     low: float | None = None
     high: float | None = None
     is_infinite: bool = False
+    withheld: str = ""
     difference: float | None = None
 
 
@@ -48,6 +49,10 @@ class Line:
     @property
     def has_support(self) -> bool:
         return has_support(self.n)
+
+    @property
+    def is_withheld(self) -> bool:
+        return not self.n and any(one.withheld for one in self.values)
 
     @property
     def mean(self) -> float | None:
@@ -100,7 +105,9 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
     lines = []
     for metric in metrics:
         scores = [{score.metric: score for score in run.scores.all()}[metric.name] for run in evaluations]
-        values = [Value(score.value, score.low, score.high, score.is_infinite) for score in scores]
+        values = [
+            Value(one.value, one.low, one.high, one.is_infinite, one.get_withheld_display()) for one in scores
+        ]
         lines.append(_line(metric.name, metric.scale, values))
     shown = dimensions(evaluations) if evaluations else []
     dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
@@ -139,10 +146,9 @@ def _class_lines(
     by_label: dict[str, dict[int, Value]] = {}
     sizes: dict[str, int] = {}
     for label, evaluation, number in class_numbers([run.pk for run in evaluations], dimension, metric.name):
-        if label not in hidden:
-            value, is_infinite, low, high, n = number
-            by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite)
-            sizes[label] = max(n, sizes.get(label, 0))
+        value, is_infinite, low, high, n, why = OF_SMALL_CLASS if label in hidden else number
+        by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite, str(why))
+        sizes[label] = max(n, sizes.get(label, 0))
     return [
         _line(
             label,

@@ -21,6 +21,8 @@ from scoring.models.entailment import (
     PendingPair,
 )
 from scoring.models.evaluations import (
+    FEW_ANSWERS,
+    OF_SMALL_CLASS,
     Breakdown,
     BreakdownClasses,
     ClassNumber,
@@ -47,11 +49,11 @@ from scoring.models.receipts import LogEntry, LogHead, LogNode, Receipt, Signing
 from scoring.models.reported import Paper, Reported, ReportedTable
 
 __all__ = [
-    "CRITERIA", "HIGHEST", "LOWEST", "Annotator", "BackgroundJob", "BoardOrder", "Breakdown",
-    "BreakdownClasses", "CitedTooOften", "ClassLeader", "ClassNumber", "Comparison", "EntailmentLabel",
-    "EntailmentModel", "Evaluation", "FrozenBoard", "HumanScore", "JudgedRun", "LabelImport", "LogEntry",
-    "LogHead", "LogNode", "MonthlyRanks", "OutsideMeasure", "OutsideScore", "Paper", "PendingLabels",
-    "PendingPair", "Rating", "Receipt", "Reported", "ReportedTable", "Rescore", "ResultConfirmation",
-    "Score", "Sheet", "SheetInstance", "SheetText", "Signature", "SigningKey", "Snapshot", "Withheld",
-    "class_numbers", "save_breakdowns",
+    "CRITERIA", "FEW_ANSWERS", "HIGHEST", "LOWEST", "OF_SMALL_CLASS", "Annotator", "BackgroundJob",
+    "BoardOrder", "Breakdown", "BreakdownClasses", "CitedTooOften", "ClassLeader", "ClassNumber",
+    "Comparison", "EntailmentLabel", "EntailmentModel", "Evaluation", "FrozenBoard", "HumanScore",
+    "JudgedRun", "LabelImport", "LogEntry", "LogHead", "LogNode", "MonthlyRanks", "OutsideMeasure",
+    "OutsideScore", "Paper", "PendingLabels", "PendingPair", "Rating", "Receipt", "Reported",
+    "ReportedTable", "Rescore", "ResultConfirmation", "Score", "Sheet", "SheetInstance", "SheetText",
+    "Signature", "SigningKey", "Snapshot", "Withheld", "class_numbers", "save_breakdowns",
 ]  # fmt: skip

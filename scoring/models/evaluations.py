@@ -250,15 +250,26 @@ Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
 #: How numbers are kept: four bytes for a support, -1 where there is no number; eight for all else.
 SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
+#: In place of the support of a number that is not told.
+FEW_ANSWERS = -2
 VALUE, LOW, HIGH = 0, 1, 2
 
 
 class ClassNumber(NamedTuple):
+    """``withheld`` is why it is not told, in words; its class then counts as of no instances."""
+
     value: float | None
     is_infinite: bool
     low: float | None
     high: float | None
     n: int
+    withheld: object = ""
+
+
+#: In place of a number of a class of which nothing may be known.
+OF_SMALL_CLASS = ClassNumber(
+    None, is_infinite=False, low=None, high=None, n=0, withheld=_("the class has too few instances")
+)
 
 
 class BreakdownClasses(SharedRow):
@@ -391,7 +402,9 @@ def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
 def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Iterator[tuple[int, ClassNumber]]:
     columns = zip(supports.tolist(), *numbers.tolist(), strict=True)
     for place, (n, value, low, high) in enumerate(columns):
-        if n >= 0:
+        if n == FEW_ANSWERS:
+            yield place, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
+        elif n >= 0:
             finite = value if isfinite(value) else None
             yield place, ClassNumber(finite, isinf(value), _or_none(low), _or_none(high), n)
 

@@ -242,11 +242,22 @@ def _set_aside(
     """The places of numbers that are not computed again, and why: withheld, rounded, or withdrawn since."""
     by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
     withdrawn = (place for place in printed if place.startswith(by_label) and place not in expected)
-    return dict.fromkeys(withdrawn, WITHDRAWN) | {
-        f"metrics {name}": NOT_TOLD
-        for name, metric in evaluation["metrics"].items()
-        if metric.get("withheld") or LADDER in provenance_of(metric["signature"])
-    }
+    withheld = (
+        f"breakdowns {dimension} {label} {name}"
+        for dimension, classes in evaluation["breakdowns"].items()
+        for label, cells in classes.items()
+        for name, cell in cells.items()
+        if cell.get("withheld")
+    )
+    return (
+        dict.fromkeys(withdrawn, WITHDRAWN)
+        | dict.fromkeys(withheld, NOT_TOLD)
+        | {
+            f"metrics {name}": NOT_TOLD
+            for name, metric in evaluation["metrics"].items()
+            if metric.get("withheld") or LADDER in provenance_of(metric["signature"])
+        }
+    )
 
 
 def _hear_packages(

@@ -100,6 +100,7 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         "write BiomedSumm's topics in the layout of CL-Summ, ranges of characters as sentences",
     )
     converted.add_argument("data", type=Path)
+    line.add_argument("--part", metavar="PART", help="of the split, such as public-30-7")
     topics = command(
         "describe-topics", describe_topics, "say what CL-Summ topics consist of, such as sentences a citance"
     )
@@ -165,6 +166,7 @@ def print_human_lines(args: Given) -> int:
 
 def print_human_line(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
+    from scoring.offline.parts import read_part
     from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
     from scoring.papers.human_line import as_one_run
 
@@ -181,14 +183,17 @@ def print_human_line(args: Given) -> int:
     )
     split = read_split(chosen, scoring.gold, scoring.options)
     resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
+    part = read_part(args.part) if args.part else None
     scores, pairs = as_one_run(
-        chosen, split, rules=scoring.rules, options=scoring.options, resampling=resampling
+        chosen, split, rules=scoring.rules, options=scoring.options, resampling=resampling, part=part
     )
     if args.statistics:
         keep_statistics(scoring, args.statistics, scores, pairs)
     return say(
         args,
-        as_json(printed(scoring, split, scores) | {"run": {"sha256": ""}}),
+        as_json(
+            printed(scoring, split, scores) | {"run": {"sha256": ""}} | ({"part": args.part} if part else {})
+        ),
         *(f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}" for name, row in scores.metrics.items()),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scoring.offline.evaluate import Resampling, Scores, evaluate
+from scoring.offline.parts import Part, narrowed
 from scoring.tools.baselines.clsumm import AnyTopic, annotated_by_several, annotators
 from tasks.types import Options, Pairs, Split, TaskType
 from tasks.types.clsumm.citances import has_reference
@@ -69,11 +70,18 @@ def human_lines(
 
 
 def as_one_run(
-    task_type: TaskType, split: Split, *, rules: str, options: Options, resampling: Resampling
+    task_type: TaskType,
+    split: Split,
+    *,
+    rules: str,
+    options: Options,
+    resampling: Resampling,
+    part: Part | None = None,
 ) -> tuple[Scores, Pairs]:
     """All annotators, each against the others, in the form of any run's scores; by annotator besides.
 
-    Raises InputRefused where no topic has two annotators. The signatures say what the answers are held to.
+    With a ``part`` of the split scores and pairs are of its topics alone. Raises InputRefused where no topic
+    has two annotators. The signatures say what the answers are held to.
     """
     names = _names(split)
     if not names:
@@ -82,14 +90,27 @@ def as_one_run(
     joined = _joined([part for parts in by_name.values() for part in parts])
     answered_by = [(name,) for name, parts in by_name.items() for part in parts for _ in part.gold]
     pairs = replace(joined, features={**joined.features, ANSWERED_BY: answered_by})
+    rows = None
+    if part is not None:
+        nothing = SummaryRun({}) if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
+        rows = part.rows(
+            task_type, pairs, task_type.pairs_of(split, nothing, task_type.default_rules, options)
+        )
     scores = evaluate(
-        task_type, pairs, rules=rules, options=options, gold=split.digest, resampling=resampling
+        task_type,
+        pairs,
+        rules=rules,
+        options=options,
+        gold=split.digest,
+        resampling=resampling,
+        part=str(part or ""),
+        rows=rows,
     )
     signed = {
         name: replace(value, signature=f"{value.signature}|{AGAINST}")
         for name, value in scores.metrics.items()
     }
-    return replace(scores, metrics=signed), pairs
+    return replace(scores, metrics=signed), pairs if rows is None else narrowed(pairs, rows)
 
 
 def _names(split: Split) -> list[str]:

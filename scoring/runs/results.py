@@ -17,6 +17,7 @@ from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.differences import HiddenClasses, natural_order, too_small
 from scoring.board.formatting import (
+    DASH,
     dimension_label,
     interval,
     metric_label,
@@ -30,7 +31,7 @@ from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, S
 from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
 from scoring.metrics.calibration import CalibrationError
 from scoring.metrics.entailment import with_labels
-from scoring.models import ClassNumber, Evaluation, Score
+from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
 from scoring.stats.signature import offline_command
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
@@ -185,16 +186,17 @@ def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, An
     for row in evaluation.breakdowns.select_related("classes"):
         name = row.classes.dimension
         numbers = row.by_class()
-        shown_here = {
-            label: numbers[label]
+        told = {
+            label: dict.fromkeys(numbers[label], OF_SMALL_CLASS)
+            if label in hidden.get(name, ())
+            else numbers[label]
             for label in natural_order(list(numbers))
-            if label not in hidden.get(name, ())
         }
-        if shown_here:
+        if any(told.values()):
             valid = names_by(task_type, name, row.classes.metrics, rules, options)
             if valid:
                 own = {metric: scale for metric, scale in scales.items() if metric in valid}
-                dimensions.append(_dimension(name, shown_here, own))
+                dimensions.append(_dimension(name, told, own))
     return dimensions
 
 
@@ -206,12 +208,16 @@ def _dimension(
         {
             "label": label,
             "support": max((value.n for value in values.values()), default=0),
+            "is_withheld": any(value.withheld for value in values.values()),
             "cells": [
                 shown(
-                    values[metric].value if metric in values else None,
+                    values[metric].value,
                     scales[metric],
-                    is_infinite=metric in values and values[metric].is_infinite,
+                    is_infinite=values[metric].is_infinite,
+                    withheld=values[metric].withheld,
                 )
+                if metric in values
+                else DASH
                 for metric in metrics
             ],
         }

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scoring.board.differences import too_small
 from scoring.metrics import known_metric
 from scoring.metrics.base import unit_rows
-from scoring.models import Evaluation, Withheld
+from scoring.models import FEW_ANSWERS, Evaluation, Withheld
 from scoring.offline.evaluate import Statistics, load_statistics
 from scoring.stats.breakdown import classes
 from scoring.stats.leakage import ladder_step, laddered
@@ -61,11 +61,11 @@ class Told:
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     """Before the transaction that records it, in which `by_ladder` has its say."""
     phase, run = job.submission.phase, job.submission
-    told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"])
-    if run.kind == Submission.Kind.HUMAN:
-        return told
     # Of which part it is the scorer said; it may have begun before the phase was over.
     part = result.get("part", "")
+    told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"], release=part)
+    if run.kind == Submission.Kind.HUMAN:
+        return told
     words = [word for word in phase.release_at(timezone.now()).split() if not word.startswith(PARTS)]
     release = " ".join([part, *words] if part else words)
     told = replace(told, release=release, untold=_short(result["other_part"]["metrics"]) if part else {})
@@ -150,10 +150,14 @@ def _without(metrics: Metrics, reason: str) -> dict[str, dict[str, Any]]:
 def _with_enough(
     breakdowns: Mapping[str, Any], statistics: Statistics, answered: NDArray[np.bool_], least: int
 ) -> dict[str, Any]:
-    """Without the classes of too few answers, and those from which they would follow."""
+    """Nothing of the classes of too few answers, and of those from which they would follow."""
     shown = {}
     for dimension, numbers in breakdowns.items():
         rows = classes(statistics.features.get(dimension, ()))
         hidden = too_small({label: int(answered[own].sum()) for label, own in rows.items()}, least)
-        shown[dimension] = {label: number for label, number in numbers.items() if label not in hidden}
+        untold = {"value": None, "n": FEW_ANSWERS}
+        shown[dimension] = {
+            label: dict.fromkeys(number, untold) if label in hidden else number
+            for label, number in numbers.items()
+        }
     return shown

@@ -13,7 +13,8 @@ from citeboard.core import audit
 from citeboard.core.database import database_now
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.board.counting import unsettled
+from scoring.board.counting import told_otherwise, unsettled
+from scoring.board.snapshots import UNSETTLED
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore
 from tasks.gold.early import nothing_early
@@ -171,6 +172,10 @@ def follow_release() -> int:
     asked = 0
     for phase in phases.select_related("task__season"):
         gold = Gold.objects.current(phase)
+        moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED)
+        if phase.takes_runs_until <= timezone.now() and moving.exists():
+            # The board as it stood at the end is kept once all its runs are scored.
+            continue
         if gold is not None and _done_and_outdated(phase, gold).exists():
             ask_for_phase(phase=phase, by=None)
             asked += 1
@@ -212,9 +217,7 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
             )
         up_to_date = own.filter(rules=rules).alias(n=Count("scores", filter=current)).filter(n=len(metrics))
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
-    # Those of which something else is told now, as at the end of a phase whose split has a private part.
-    told_otherwise = ~Q(release=phase.release_at(timezone.now())) & ~Q(submission__kind=Submission.Kind.HUMAN)
-    return own.filter(found | told_otherwise)
+    return own.filter(found | told_otherwise(phase))
 
 
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:

@@ -224,9 +224,11 @@ def scorer_command(jobs: Sequence[Job], folder: Path) -> ScorerCommand:
     gold = f"--gold={gold_copy(job.gold)}"
     each = [f"--rules={job.rules}" for job in jobs]
     each += [f"--statistics={folder / statistics_file(job)}" for job in jobs]
+    drawn = drawn_part(submission.phase)
+    part = [f"--part={drawn}"] if drawn else []
     if submission.kind == Submission.Kind.HUMAN:
         return ScorerCommand(
-            ["papers", "human-line", task_type, gold, *each, *_options(job.options)],
+            ["papers", "human-line", task_type, gold, *each, *part, *_options(job.options)],
             doing="Scoring",
             fault="The human line could not be scored by a fault of the scorer; the log says what happened.",
             refused=partial(_impossible, "The human line cannot be scored", "the gold does not allow it"),
@@ -237,9 +239,7 @@ def scorer_command(jobs: Sequence[Job], folder: Path) -> ScorerCommand:
     if job.kind == Job.Kind.CHECK:
         arguments = ["check", *files, *_options(job.options)]
         return ScorerCommand(arguments, doing="Checking", fault=CHECK_FAULT, refused=refused)
-    arguments = ["score", *files, *each, *_options(local_options(job, folder))]
-    if part := drawn_part(submission.phase):
-        arguments.append(f"--part={part}")
+    arguments = ["score", *files, *each, *part, *_options(local_options(job, folder))]
     if stored_model(job.options) is not None:
         arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
     return ScorerCommand(arguments, doing="Scoring", fault=SCORING_FAULT, refused=refused)

@@ -8,6 +8,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from scoring.board import snapshots
+from scoring.worker.rescoring import follow_release
+from tasks.models import Phase
 from tests.api.conftest import API
 from tests.api.sending import score
 from tests.factories import (
@@ -88,6 +91,29 @@ def test_everybody_reads_what_the_scores_of_a_phase_are_of(client, people):
         one for one in client.get(board(phase, "board.json")).json()["columns"] if one["name"] == RANKING
     ]
     assert "|part:public-30-" in column["key"]
+
+
+def test_at_the_end_the_board_as_it_stood_stays_until_all_runs_are_of_the_private_part(client, people):
+    phase, runs = limited(people, public_part=30, counting="all")
+    Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
+    assert snapshots.keep_due() == 1
+    assert follow_release() == 1
+    [before] = client.get(board(phase, "board.json")).json()["columns"][:1]
+    assert "|part:public-30-" in before["key"]
+    score(runs[0])
+    assert client.get(board(phase, "board.json")).status_code == 404
+    assert client.get(f"{API}/phases/{phase.pk}/leaderboard/").json()["rows"] == []
+    page = client.get(board(phase))
+    assert "is shown once all of them are" in text_of(page)
+    kept = phase.snapshots.get()
+    assert board(phase, f"snapshots/{kept.short}/") in page.content.decode()
+    as_it_stood = client.get(board(phase, f"snapshots/{kept.short}/board.json")).json()
+    assert all("|part:public-30-" in column["key"] for column in as_it_stood["columns"])
+    assert snapshots.keep_due() == 0
+    score(runs[1])
+    columns = client.get(board(phase, "board.json")).json()["columns"]
+    assert all("|part:private-30-" in column["key"] for column in columns)
+    assert snapshots.keep_due() == 1
 
 
 def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(client, people):

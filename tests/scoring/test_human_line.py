@@ -1,10 +1,15 @@
 """The human line: each annotator held to the others, on the board beside the systems and never ranked."""
 
+import datetime as dt
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from scoring.board.comparisons import statistics_of
 from scoring.models import class_numbers
 from scoring.worker.baseline_runs import NotPossible, ask
+from scoring.worker.rescoring import follow_release
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
 from tasks.models import Job, Phase, Submission
@@ -213,3 +218,28 @@ def test_where_nobody_annotated_twice_there_is_none_to_ask_for():
     with pytest.raises(NotPossible, match="no topic of the gold has two annotators"):
         ask(phase=phase, names=["human-line"], by=None)
     assert "human-line" not in [each.name for each in ask(phase=phase, by=None)]
+
+
+def test_where_numbers_are_of_a_part_so_is_the_line(tmp_path, client):
+    topics = [f"D01-00{number}" for number in range(10, 20)]
+    for topic in topics:
+        ada, bob = (
+            [csv_row(topic, 1, "D05-0001", [sid])] for sid in ("1", "1" if topic < "D01-0014" else "2")
+        )
+        write_csv_topic(tmp_path / "corpus", topic, {"ada": ada, "bob": bob})
+    phase = factories.make_phase(with_gold=False, public_part=30)
+    load_gold(task=phase.task, split=phase.split, paths=[tmp_path / "corpus"], reason="first release")
+    asked = ask(phase=phase, names=["human-line"], by=None)[0].submission
+    work_off(phase)
+
+    def line():
+        evaluation = asked.evaluations.get(rules="corrected")
+        score_of = evaluation.scores.get(shared__metric="overlap_f1_micro")
+        return score_of.n, statistics_of(evaluation).units.size, score_of.column.split("part:")[1][:7]
+
+    assert line() == (6, 6, "public-"), "two annotators of each of three topics"
+    Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
+    follow_release()
+    work_off(phase)
+    assert line() == (14, 14, "private")
+    assert follow_release() == 0

@@ -1,5 +1,8 @@
 """Classes of so few instances that their scores tell of single ones are shown only where instances are."""
 
+import csv
+import io
+
 import pytest
 from django.urls import reverse
 
@@ -49,11 +52,12 @@ def test_whatever_is_hidden_there_is_enough_left(smallest):
 
 
 SMALL, LARGE, OTHER = "Smallclass", "Largeclass", "Otherclass"
+SECRET = 0.7654321
 
 
 @pytest.fixture
 def scene(db):
-    """Two runs by facet: one class has one instance, another many."""
+    """Two runs by facet: of three classes two have fewer than five instances."""
     phase = factories.make_phase(task=factories.make_task(min_class_size=5))
     lead = factories.make_user()
     team = factories.make_team(season=phase.task.season, lead=lead)
@@ -61,11 +65,11 @@ def scene(db):
     for value in (0.5, 0.6):
         run = factories.make_submission(phase=phase, team=team, status="scored")
         boards.score(run, value)
-        boards.by_class(run, "facet", {SMALL: value, OTHER: value, LARGE: value}, n=1)
+        boards.by_class(run, "facet", {SMALL: SECRET, OTHER: SECRET, LARGE: value}, n=3)
         runs.append(run)
     other = factories.make_submission(phase=phase, status="scored")
     boards.score(other, 0.4)
-    boards.by_class(other, "facet", {SMALL: 0.1, OTHER: 0.2, LARGE: 0.3}, n=1)
+    boards.by_class(other, "facet", {SMALL: SECRET, OTHER: SECRET, LARGE: 0.3}, n=3)
     return phase, lead, runs, other
 
 
@@ -76,7 +80,7 @@ def told(client, scene) -> str:
     pages = [
         *(
             reverse(name, args=place) + "?dimension=facet"
-            for name in ("differences", "classes-csv", "classes-tex")
+            for name in ("differences", "classes-csv", "classes-json", "classes-tex")
         ),
         reverse("differences", args=place) + "?dimension=facet&figure=bars.svg",
         reverse("compare", args=place) + f"?a={runs[1].pk}&b={other.pk}&dimension=facet",
@@ -88,28 +92,56 @@ def told(client, scene) -> str:
     return "".join(answer.content.decode() for answer in answers if answer.status_code == 200)
 
 
-def test_pages_and_the_api_leave_small_classes_out_and_say_so(client, scene):
+def test_pages_and_the_api_tell_nothing_of_small_classes_and_say_so(client, scene):
     client.force_login(scene[1])
     said = told(client, scene)
-    assert SMALL not in said
-    assert "Classes of fewer than 5 instances are not shown" in said
+    assert "0.765" not in said
+    assert "Nothing is told of classes of fewer than 5 instances" in said
+
+
+def test_what_is_withheld_of_a_class_is_null_with_its_reason_everywhere(client, scene):
+    phase, lead, runs, other = scene
+    client.force_login(lead)
+    why = "the class has too few instances"
+    nothing = {"value": None, "withheld": why, "n": None}
+    [own] = client.get(reverse("api:submission", args=[runs[1].pk])).json()["evaluations"]
+    assert own["breakdowns"]["facet"][SMALL] == {"overlap_f1_micro": nothing}
+    assert own["breakdowns"]["facet"][LARGE]["overlap_f1_micro"]["value"] == 0.6
+    place = [phase.task.season.slug, phase.task.slug, phase.slug]
+    [table] = client.get(reverse("classes-json", args=place)).json()["tables"]
+    told_of = {one["class"]: one for one in table["classes"]}
+    assert (told_of[SMALL]["support"], told_of[SMALL]["scores"][0]) == (
+        None,
+        {"submission": runs[1].pk, "value": None, "low": None, "high": None, "withheld": why},
+    )
+    lines = csv.DictReader(io.StringIO(client.get(reverse("classes-csv", args=place)).content.decode()))
+    assert {line["class"]: (line["value"], line["support"]) for line in lines if line["class"] != LARGE} == {
+        SMALL: ("withheld", ""),
+        OTHER: ("withheld", ""),
+    }
+    sides = client.get(
+        reverse("api:several", args=[phase.pk]), {"run": [runs[1].pk, other.pk], "dimension": "facet"}
+    ).json()
+    [small] = [line for line in sides["classes"] if line["name"] == SMALL]
+    assert (small["n"], {cell["withheld"] for cell in small["values"]}) == (None, {why})
+    assert {cell["difference"] for cell in small["values"]} == {None}
 
 
 def test_the_smallest_size_is_the_tasks_choice(client, scene):
     client.force_login(scene[1])
     Task.objects.update(min_class_size=1)
-    assert SMALL in told(client, scene)
+    assert "0.765" in told(client, scene)
 
 
 def test_where_single_instances_are_shown_all_classes_are(client, scene):
     client.force_login(scene[1])
     Phase.objects.update(shows_instances=True)
-    assert SMALL in told(client, scene)
+    assert "0.765" in told(client, scene)
 
 
 def test_organisers_see_all_classes(client, scene):
     client.force_login(factories.make_user(is_staff=True))
-    assert SMALL in told(client, scene)
+    assert "0.765" in told(client, scene)
 
 
 def test_the_scene_has_a_small_class(scene):
@@ -117,7 +149,7 @@ def test_the_scene_has_a_small_class(scene):
     evaluation = runs[0].evaluations.get()
     metric = evaluation.scores.first().metric
     numbers = {label: number.n for label, _, number in class_numbers([evaluation.pk], "facet", metric)}
-    assert numbers[SMALL] == 1
+    assert (numbers[SMALL], numbers[OTHER], numbers[LARGE]) == (3, 4, 5)
 
 
 def test_a_task_without_a_choice_shows_classes_of_five_and_more():

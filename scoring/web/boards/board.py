@@ -33,7 +33,7 @@ from scoring.board.cache import (
 from scoring.board.charts import pairings_of
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, WAYS
 from scoring.board.confirming import Confirmation, Erratum, confirmation_of, errata_for
-from scoring.board.counting import Turnout, public_facts, turnout, unsettled
+from scoring.board.counting import Turnout, is_being_released, public_facts, turnout, unsettled
 from scoring.board.formatting import metric_label
 from scoring.board.human_columns import agreement_in_words, published_sheet
 from scoring.board.label_shares import schemes_of
@@ -44,6 +44,7 @@ from scoring.board.snapshots import snapshots_of
 from scoring.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
 from scoring.board.visibility import (
+    RUNS_THE_SEASON,
     Audience,
     Visibility,
     shows_run_counts,
@@ -146,6 +147,10 @@ class BoardFacts:
         is_shown = self.phase.board_now in (Phase.Audience.EVERYONE, Phase.Audience.RANKS)
         end = secrecy_of(self.phase).until(Kind.OTHERS) if is_shown else None
         return None if end is None else {"until": None if end == NEVER else end}
+
+    @property
+    def is_being_released(self) -> bool:
+        return self.board.audience not in RUNS_THE_SEASON and is_being_released(self.phase)
 
     @cached_property
     def newest(self) -> Gold | None:

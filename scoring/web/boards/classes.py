@@ -145,7 +145,7 @@ def _part(
         "has_marks": bool(leaders.significant),
         "has_best": everywhere.higher_is_better is not None,
         "significant": significant_in_words(everywhere, leaders.significant) if leaders.is_known else "",
-        "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.has_hidden else 0,
+        "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.hidden else 0,
         "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
         "lines": [
             {
@@ -153,7 +153,7 @@ def _part(
                 "support": name.support,
                 "cells": [_cell(table, name.label, row, leaders) for row in table.systems],
             }
-            for name in table.classes
+            for name in table.lines
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [

@@ -228,11 +228,12 @@ def _several_line(line: Line, label: str) -> dict[str, Any]:
         "label": label,
         "n": line.n,
         "has_support": line.has_support,
+        "is_withheld": line.is_withheld,
         "mean": shown(line.mean, line.scale),
         "deviation": shown(line.deviation, line.scale),
         "cells": [
             {
-                "value": shown(own.value, line.scale, is_infinite=own.is_infinite),
+                "value": shown(own.value, line.scale, is_infinite=own.is_infinite, withheld=own.withheld),
                 "interval": interval(own.low, own.high, line.scale),
                 "difference": "" if place == 0 else _signed(own.difference, line.scale),
             }
