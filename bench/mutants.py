@@ -1,43 +1,76 @@
 """Changes the code in small ways, one at a time, and counts how many changes the tests notice.
 
-    python bench/mutants.py --sample 300 --seed 0
+    python bench/mutants.py [--sample 300] [--seed 0] [--only scoring/metrics/] [--records FILE]
 
-Statistics, quotas, visibility and jobs are changed; each change is tried by the tests that are named for its
-module below, in a copy of the checkout. A change that no test notices is printed as a diff.
+Metrics, statistics, task types, quotas, visibility and jobs are changed; each change is tried by those of the tests
+named for its module below that enter the changed function, the quickest first, until one fails. A process imports the
+tests once; each change is tried in a fork of it in which the function has other code, and what is computed on import in
+a fork that imports everything anew. A change that no test notices is printed as a diff, with the reason where one is
+known why no test can.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import contextlib
 import difflib
+import gc
+import importlib.machinery
+import json
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-from collections import Counter
+import threading
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS = 300
+PROCESSES = 2
+#: A change is noticed where its tests take so many times as long as without it, and so many seconds more.
+TIMES, SECONDS = 6, 20
+#: Tests that take so many seconds together are tried at most, the quickest of those there are.
+MAX_SECONDS = 60
+#: What reads gold and runs and computes numbers: tests that need no database.
+PLAIN = (
+    "tests/tasks/types",
+    "tests/tasks/test_every_type.py",
+    "tests/tasks/test_bundles.py",
+    "tests/tasks/test_new_task_type.py",
+    "tests/declared/test_folder.py",
+    "tests/declared/test_golden.py",
+    "tests/declared/test_labels.py",
+    "tests/declared/test_measures.py",
+    "tests/scoring/test_[a-e]*.py",
+    "tests/scoring/test_[f-o]*.py",
+    "tests/scoring/test_[p-z]*.py",
+)
+#: Of them what needs a database, a browser, a server or the wheel.
+NEVER = (
+    "test_archive", "test_background", "test_backup", "test_board_page", "test_checking", "test_comparing",
+    "test_demo", "test_differences", "test_doctor", "test_documented", "test_ed25519_and_merkle",
+    "test_figure_texts", "test_figures", "test_human_line", "test_insist", "test_kept_boards", "test_leaders",
+    "test_local_copies", "test_mounted", "test_page_cache", "test_parts", "test_probe", "test_pruning",
+    "test_receipts", "test_reported_csv", "test_reported_results", "test_rescoring", "test_rights_of_papers",
+    "test_rule_sets", "test_scorer_folder", "test_small_classes", "test_standings", "test_stored_form",
+    "test_stored_labels", "test_sweeping", "test_what_is_told", "test_wheel_golden", "test_worker",
+    "test_mauve", "test_device", "test_bundles",
+)  # fmt: skip
 #: The tests that speak of a module.
 TESTED_BY: dict[str, tuple[str, ...]] = {
-    "scoring/stats/jackknife.py": ("tests/scoring/test_jackknife.py",),
-    "scoring/stats/significance.py": (
-        "tests/scoring/test_significance.py",
-        "tests/scoring/test_power.py",
-        "tests/scoring/test_separation.py",
-        "tests/scoring/test_groups.py",
-    ),
-    "scoring/stats/resampling.py": ("tests/scoring/test_resampling.py",),
-    "scoring/stats/breakdown.py": ("tests/scoring/test_breakdown.py",),
-    "scoring/stats/signature.py": ("tests/scoring/test_signature.py", "tests/pages/test_compare_page.py"),
+    "scoring/metrics/**/*.py": PLAIN,
+    "scoring/stats/**/*.py": PLAIN,
+    "tasks/types/**/*.py": PLAIN,
     "scoring/board/visibility.py": ("tests/scoring/test_standings.py", "tests/access/test_hidden_numbers.py"),
     "tasks/submissions/submit.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
     "tasks/registration/entries.py": (
@@ -79,16 +112,35 @@ OPERATORS = {
     ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
 SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "filter": "exclude"}
+#: Keywords that guard against what cannot happen, or say how something is kept: without them nothing is another.
+GUARDS = frozenset(
+    "strict encoding frozen slots stacklevel maxsize copy repr compare init check_circular".split()
+)
+#: Part of a changed line's diff and why no test can tell it from the code as it is.
+EXPLAINED: dict[str, str] = {}
 
 
-def mutants(tree: ast.Module) -> Iterator[ast.Module]:
-    """Each a copy with one change; annotations, docstrings and messages stay."""
-    for number, node in enumerate(ast.walk(tree)):
-        for change in changes(node):
-            other = copy.deepcopy(tree)
-            target = next(found for place, found in enumerate(ast.walk(other)) if place == number)
-            change(target)
-            yield other
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the node in the order of `ast.walk`, which of its changes, and the function it lies in."""
+
+    path: str
+    node: int
+    change: int
+    #: The outermost function whose body has it; empty for what is computed on import.
+    function: str
+
+    def written(self) -> tuple[str, str]:
+        """The module as it is and as it is changed, both written alike."""
+        tree = ast.parse((ROOT / self.path).read_text(encoding="utf-8"))
+        now = ast.unparse(tree)
+        target = next(found for place, found in enumerate(ast.walk(tree)) if place == self.node)
+        list(changes(target))[self.change](target)
+        return now, ast.unparse(tree)
+
+    def difference(self) -> str:
+        now, code = (text.splitlines() for text in self.written())
+        return "\n".join(list(difflib.unified_diff(now, code, self.path, lineterm="", n=1))[2:])
 
 
 def changes(node: ast.AST) -> Iterator[Callable[[Any], object]]:
@@ -104,74 +156,382 @@ def changes(node: ast.AST) -> Iterator[Callable[[Any], object]]:
             found, "value", not found.value if found.value in (True, False) else found.value + 1
         )
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        for place in range(len(node.keywords)):
-            yield lambda found, place=place: found.keywords.pop(place)
+        for place, keyword in enumerate(node.keywords):
+            if keyword.arg not in GUARDS:
+                yield lambda found, place=place: found.keywords.pop(place)
     for attribute in ("id", "attr"):
         if getattr(node, attribute, None) in SWAPPED:
             yield lambda found, name=attribute: setattr(found, name, SWAPPED[getattr(found, name)])
 
 
-def everything() -> list[tuple[Path, tuple[str, ...], str, str]]:
-    """Per change: file, tests, the code as it is and as it is changed, both written alike."""
-    found = []
-    for pattern, tests in TESTED_BY.items():
-        for path in sorted(ROOT.glob(pattern)):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            now = ast.unparse(tree)
-            own = {ast.unparse(other) for other in mutants(tree)} - {now}
-            found += [(path.relative_to(ROOT), tests, now, other) for other in sorted(own)]
-    return found
+def mutants(path: str) -> Iterator[Mutant]:
+    """Annotations, docstrings, messages and guards stay."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    within: dict[int, str] = {}
+    passed_over: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg in GUARDS:
+            passed_over |= {id(below) for below in ast.walk(node)}
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            passed_over |= {id(below) for below in ast.walk(annotation)} if annotation else set()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            passed_over |= {id(below) for below in ast.walk(node)}
+    for holder in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+        for function in holder.body:
+            if isinstance(function, ast.FunctionDef):
+                name = f"{holder.name}." if isinstance(holder, ast.ClassDef) else ""
+                for statement in function.body:
+                    within |= {id(below): name + function.name for below in ast.walk(statement)}
+    for number, node in enumerate(ast.walk(tree)):
+        if id(node) not in passed_over:
+            for change, _ in enumerate(changes(node)):
+                yield Mutant(path, number, change, within.get(id(node), ""))
 
 
-def is_noticed(checkout: Path, path: Path, tests: tuple[str, ...], code: str) -> bool:
-    target = checkout / path
-    before = target.read_text(encoding="utf-8")
-    target.write_text(code, encoding="utf-8")
-    try:
-        done = subprocess.run(
-            [ROOT / ".venv/bin/python", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
-            cwd=checkout, capture_output=True, timeout=SECONDS, check=False,
-            # No change is one of the database.
-            env={**os.environ, "MIGRATED": str(checkout.parent / "migrated.sqlite3")},
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
+def tests_of(path: str) -> tuple[str, ...]:
+    patterns = next(
+        tests for pattern, tests in TESTED_BY.items() if ROOT / path in frozenset(ROOT.glob(pattern))
+    )
+    return files_of(patterns)
+
+
+@cache
+def files_of(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    found = {
+        file.relative_to(ROOT).as_posix()
+        for pattern in patterns
+        for place in ROOT.glob(pattern)
+        for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])
+        if patterns is not PLAIN or file.stem not in NEVER
+    }
+    return tuple(sorted(found))
+
+
+def run_pytest(folder: Path, tests: list[str], plugin: object) -> None:
+    """The tests in this process, for what the plugin does with them."""
+    os.environ["CITEBOARD_TEST_ROOT"] = str(folder)
+    sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
+    os.chdir(ROOT)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    import pytest
+
+    pytest.main(
+        ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "-p", "no:faulthandler",
+         "--basetemp", str(folder / "temporary"), "-o", "tmp_path_retention_policy=failed", *tests],
+        plugins=[plugin],
+    )  # fmt: skip
+
+
+class Plugin:
+    """Golden numbers are asked of the modules that are changed, not of the wheel that has copies of them."""
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        while "_golden_numbers_by_the_wheel" in item.fixturenames:
+            item.fixturenames.remove("_golden_numbers_by_the_wheel")
+
+    pytest_runtest_setup.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
+
+
+class Recorder(Plugin):
+    """Which functions of the changed modules each test enters, and how long it takes."""
+
+    def __init__(self, paths: set[str]) -> None:
+        self.paths = {str(ROOT / path): path for path in paths}
+        self.entered: set[str] = set()
+        self.on_import: list[str] = []
+        self.by_test: dict[str, tuple[float, list[str]]] = {}
+        self.start()
+
+    def start(self) -> None:
+        names, paths = self.entered, self.paths
+
+        def enter(frame: Any, event: str, _: object) -> None:
+            if event == "call" and (path := paths.get(frame.f_code.co_filename)):
+                names.add(f"{path}:{frame.f_code.co_qualname.split('.<locals>')[0]}")
+
+        sys.setprofile(enter)
+        threading.setprofile(enter)
+
+    def pytest_collection_finish(self) -> None:
+        self.on_import = sorted(self.entered)
+        self.entered.clear()
+
+    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
+        self.began = time.monotonic()
+        self.start()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.by_test[nodeid] = time.monotonic() - self.began, sorted(self.entered)
+        self.entered.clear()
+
+
+class Trial(Plugin):
+    """Tries changes of functions, each in a fork."""
+
+    def __init__(self, given: list[tuple[Mutant, list[str]]], seconds: dict[str, float], told: Any) -> None:
+        self.given, self.seconds, self.told = given, seconds, told
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        session.config._tmp_path_factory.getbasetemp()
+        items = {item.nodeid: item for item in session.items}
+        gc.unfreeze()
+        functions: dict[tuple[str, str], list[FunctionType]] = defaultdict(list)
+        for found in gc.get_objects():
+            if isinstance(found, FunctionType) and found.__code__.co_filename.startswith(str(ROOT)):
+                code = found.__code__
+                functions[code.co_filename, code.co_qualname].append(found)
+        gc.freeze()
+        for mutant, tests in self.given:
+            changed = compile(mutant.written()[1], str(ROOT / mutant.path), "exec")
+            codes = {code.co_qualname: code for code in codes_within(changed)}
+            own = functions[str(ROOT / mutant.path), mutant.function]
+            chosen = [items[test] for test in tests if test in items]
+
+            def run(own=own, chosen=chosen, code=codes.get(mutant.function)) -> int:  # noqa: ANN001
+                for function in own:
+                    function.__code__ = code
+                return run_items(session, chosen)
+
+            expected = sum(self.seconds[test] for test in tests)
+            self.told(mutant, is_noticed(run, expected) if own and chosen else False, len(chosen))
+            for file in Path(os.environ["CITEBOARD_TEST_ROOT"]).rglob("test.sqlite3*"):
+                file.unlink()
         return True
+
+    pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
+
+
+def codes_within(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from codes_within(constant)
+
+
+def run_items(session: Any, items: list[Any]) -> int:
+    """1 at the first failure."""
+    for place, item in enumerate(items):
+        following = items[place + 1] if place + 1 < len(items) else None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            return 1
+    return 0
+
+
+class Reimported(Plugin):
+    """Runs the tests in the given order over modules that were imported with the change."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.tests = tests
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        missing = session.testsfailed or any(test not in items for test in self.tests)
+        os._exit(1 if missing else run_items(session, [items[test] for test in self.tests]))
+
+    pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
+
+
+def reimported(mutant: Mutant, tests: list[str], folder: Path) -> int:
+    """1 where a test over everything imported anew fails."""
+    target, code = str(ROOT / mutant.path), mutant.written()[1]
+    loader: Any = importlib.machinery.SourceFileLoader
+    get_code = loader.get_code
+    loader.get_code = lambda self, name: (
+        compile(code, target, "exec") if self.path == target else get_code(self, name)
+    )
+    run_pytest(folder, sorted({test.split("::")[0] for test in tests}), Reimported(tests))
+    return 1
+
+
+def is_noticed(run: Callable[[], int], expected: float) -> bool:
+    """Whether a fork in which this runs does not end well, or not in time."""
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        status = 1
+        with contextlib.suppress(BaseException):
+            status = run()
+        os._exit(status)
+    deadline = time.monotonic() + TIMES * expected + SECONDS
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status != 0
+        time.sleep(0.01)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return True
+
+
+def recorded(paths: set[str], folder: Path) -> dict[str, Any]:
+    """Per test its seconds and what it enters, and what is entered on import; recorded by two processes."""
+    files = sorted({file for path in paths for file in tests_of(path)})
+
+    def record(number: int) -> None:
+        recorder = Recorder(paths)
+        own = folder / f"record-{number}"
+        own.mkdir()
+        run_pytest(own, files[number::PROCESSES], recorder)
+        result = {"tests": recorder.by_test, "import": recorder.on_import}
+        (folder / f"record-{number}.json").write_text(json.dumps(result))
+
+    in_processes(record)
+    parts = [json.loads((folder / f"record-{number}.json").read_text()) for number in range(PROCESSES)]
+    return {
+        "tests": {test: own for part in parts for test, own in part["tests"].items()},
+        "import": sorted({name for part in parts for name in part["import"]}),
+    }
+
+
+def in_processes(work: Callable[[int], None]) -> None:
+    children = []
+    for number in range(PROCESSES):
+        child = os.fork()
+        if not child:
+            try:
+                work(number)
+            finally:
+                sys.stderr.flush()
+                os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def importers(path: str) -> set[str]:
+    """The changed modules that import this one."""
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return {
+        file.relative_to(ROOT).as_posix()
+        for room in ("scoring", "tasks/types")
+        for file in (ROOT / room).rglob("*.py")
+        if f"{name} import" in (text := file.read_text(encoding="utf-8"))
+        or f"from {name.rpartition('.')[0]} import {name.rpartition('.')[2]}" in text
+    }
+
+
+def tests_for(mutant: Mutant, records: dict[str, Any]) -> list[str]:
+    """Those that enter the function, or the module, or what imports it; the quickest first."""
+    files = set(tests_of(mutant.path))
+
+    def entering(is_meant: Callable[[str], bool]) -> list[tuple[float, str]]:
+        return sorted(
+            (seconds, test)
+            for test, (seconds, entered) in records["tests"].items()
+            if test.split("::")[0] in files and any(map(is_meant, entered))
+        )
+
+    if mutant.function:
+        found = entering(f"{mutant.path}:{mutant.function}".__eq__)
     else:
-        return done.returncode != 0
-    finally:
-        target.write_text(before, encoding="utf-8")
+        found = entering(lambda name: name.startswith(f"{mutant.path}:"))
+        paths = () if found else importers(mutant.path)
+        found = found or entering(lambda name: name.split(":")[0] in paths)
+    together = accumulate(seconds for seconds, _ in found)
+    return [
+        test for (_, test), seconds in zip(found, together, strict=True) if seconds < MAX_SECONDS
+    ] or [test for _, test in found[:1]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default=("",), nargs="+", help="beginnings of modules' paths")
+    parser.add_argument("--records", type=Path, help="keeps, or has, which test enters which function")
+    parser.add_argument("--survivors", type=Path, help="keeps, or has, what was not noticed, to be tried again")
     given = parser.parse_args()
-    known = everything()
+    paths = {
+        file.relative_to(ROOT).as_posix()
+        for pattern in TESTED_BY
+        for file in ROOT.glob(pattern)
+        if file.relative_to(ROOT).as_posix().startswith(tuple(given.only))
+    }
+    known = [mutant for path in sorted(paths) for mutant in mutants(path)]
     sample = random.Random(given.seed).sample(known, min(given.sample, len(known)))
-    print(f"{len(known)} changes are known, {len(sample)} are tried")
-    counts: Counter[tuple[str, bool]] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        checkouts = [Path(folder) / str(number) for number in range(2)]
-        for checkout in checkouts:
-            shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns(".git", ".venv", "data", ".cache"))
+    if given.survivors and given.survivors.exists():
+        sample = [Mutant(*one) for one in json.loads(given.survivors.read_text())]
+    print(f"{len(known)} changes are known, {len(sample)} are tried", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+    began = time.monotonic()
+    try:
+        if given.records and given.records.exists():
+            records = json.loads(given.records.read_text())
+        else:
+            records = recorded(paths if given.records else {mutant.path for mutant in sample}, folder)
+            if given.records:
+                given.records.write_text(json.dumps(records))
+        print(f"{len(records['tests'])} tests, recorded in {time.monotonic() - began:.0f} s", flush=True)
+        in_processes(lambda number: work(number, sample[number::PROCESSES], records, folder))
+        results = [
+            json.loads(line)
+            for number in range(PROCESSES)
+            for line in (folder / f"results-{number}").read_text().splitlines()
+        ]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    report(results, given.survivors)
+    print(f"{time.monotonic() - began:.0f} s")
 
-        def work(number: int) -> None:
-            for path, tests, now, code in sample[number :: len(checkouts)]:
-                noticed = is_noticed(checkouts[number], path, tests, code)
-                counts[str(path), noticed] += 1
-                if not noticed:
-                    lines = difflib.unified_diff(
-                        now.splitlines(), code.splitlines(), str(path), lineterm="", n=1
-                    )
-                    print("\n".join(list(lines)[2:]), path, "", sep="\n", flush=True)
 
-        with ThreadPoolExecutor(len(checkouts)) as pool:
-            list(pool.map(work, range(len(checkouts))))
-    for path in sorted({path for path, _ in counts}):
-        print(f"{path}: {counts[path, True]} of {counts[path, True] + counts[path, False]} noticed")
-    noticed = sum(count for (_, is_one), count in counts.items() if is_one)
-    print(f"{noticed} of {sum(counts.values())} noticed")
+def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Path) -> None:
+    output = (folder / f"results-{number}").open("w")
+    seconds = {test: own for test, (own, _) in records["tests"].items()}
+
+    def told(mutant: Mutant, noticed: bool, tests: int) -> None:  # noqa: FBT001
+        output.write(json.dumps([list(vars(mutant).values()), noticed, tests]) + "\n")
+        output.flush()
+        if not noticed:
+            sys.stderr.write(f"{mutant.difference()}\n{mutant.path}, {tests} tests\n\n")
+
+    with_tests = [(mutant, tests_for(mutant, records)) for mutant in sample]
+    on_import = frozenset(records["import"])
+    swapped = [
+        own for own in with_tests if own[0].function and f"{own[0].path}:{own[0].function}" not in on_import
+    ]
+    anew = [own for own in with_tests if own not in swapped]
+    for place, (mutant, tests) in enumerate(anew):
+        own = folder / f"{number}-{place}"
+        own.mkdir()
+        expected = 10 + sum(seconds[test] for test in tests)
+        run = lambda mutant=mutant, tests=tests, own=own: reimported(mutant, tests, own)  # noqa: E731
+        told(mutant, bool(tests) and is_noticed(run, expected), len(tests))
+        shutil.rmtree(own)
+    files = sorted({test.split("::")[0] for _, tests in swapped for test in tests})
+    own = folder / f"trial-{number}"
+    own.mkdir()
+    if files:
+        run_pytest(own, files, Trial(swapped, seconds, told))
+    for mutant, tests in swapped:
+        if not tests:
+            told(mutant, False, 0)
+
+
+def report(results: list[Any], survivors: Path | None) -> None:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    left = []
+    for values, noticed, _ in results:
+        mutant = Mutant(*values)
+        reason = None if noticed else explanation(mutant)
+        outcome = "noticed" if noticed else "explained" if reason else "survived"
+        for room in ("/".join(mutant.path.split("/")[:2]), "all"):
+            counts[room][outcome] += 1
+        if not noticed and not reason:
+            left.append(values)
+        if reason:
+            print(mutant.difference(), reason, "", sep="\n")
+    for room, own in sorted(counts.items()):
+        print(f"{room}: {own['noticed']} of {own.total()} noticed, {own['explained']} explained,"
+              f" {own['survived']} ({100 * own['survived'] / own.total():.1f} %) survived")  # fmt: skip
+    if survivors:
+        survivors.write_text(json.dumps(left))
+
+
+def explanation(mutant: Mutant) -> str | None:
+    difference = mutant.difference()
+    return next((reason for part, reason in EXPLAINED.items() if part in difference), None)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 import json
 import math
-import os
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import SHARED
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tasks"
 CARD = "# A task\n\n## Format\n\n## Data\n\n## Rules\n\n### `corrected`\n\n## Citation\n"
@@ -13,9 +14,8 @@ CARD = "# A task\n\n## Format\n\n## Data\n\n## Rules\n\n### `corrected`\n\n## Ci
 
 def shared(name: str) -> Path:
     """A folder of data that is not part of the project; the test is skipped where it is not there."""
-    root = os.environ.get("CITEBOARD_SHARED", "")
-    folder = Path(root, "data", name)
-    if not root or not folder.is_dir():
+    folder = SHARED / name
+    if not folder.is_dir():
         pytest.skip(f"the data {name} are not here; CITEBOARD_SHARED names the folder that has them")
     return folder
 
