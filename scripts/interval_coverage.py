@@ -1,15 +1,17 @@
 """How often intervals hold the true value: the tables of docs/uncertainty.md.
 
-    python scripts/interval_coverage.py [--repetitions N] [--seed S] [--write]
+    python scripts/interval_coverage.py [--repetitions N] [--seed S] [--cells FILE] [--write]
 
 Draws test sets from populations whose value is known, family by family, and counts. The intervals come from
-the functions that scores use, on metrics that scores use. `--write` puts the tables into the page, with fewer
-sizes.
+the functions that scores use, on metrics that scores use. `--cells` keeps what has been counted of a family,
+so that a run that was stopped goes on. `--write` puts the tables into the page, with fewer sizes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -40,11 +42,10 @@ SIZES_ON_PAGE, PERCENTILE_SIZES = (3, 5, 10, 30, 100, 1000), (10,)
 #: From so many carriers on each cell is to hold so often, and all of them so often on average.
 FEWEST, AIM, AIM_OF_THE_MEAN = 5, 92.5, 94.0
 #: Units of which the true value is made, and so many test sets are looked at at a time.
-POPULATION, BLOCK = 1_000_000, 250
+POPULATION, BLOCK = 1_000_000, 100
 FEW_OF_A_MODE = (
     "three in five test sets of ten have no unit, or one, of the rarer mode, which nothing in them tells"
 )
-FEW_OF_A_TAIL = "five draws of a long tail seldom show it"
 FEW_OF_A_CLASS = "the error of the class of which a few instances are there makes that of the mean"
 RESAMPLES = 500
 
@@ -448,12 +449,7 @@ def families() -> list[Family]:
             unequal_classes((0.6, 0.39, 0.01), 0.8),
             not_held=FEW_OF_A_CLASS,
         ),
-        Family(
-            "perplexity, surprisal exponential",
-            Perplexity("perplexity", CORRECTED),
-            surprisals,
-            not_held=FEW_OF_A_TAIL,
-        ),
+        Family("perplexity, surprisal exponential", Perplexity("perplexity", CORRECTED), surprisals),
         Family("length, unit instance", length, lengths),
         Family("length ratio, unit instance", length_ratio, lengths),
         Family("KL of intents, unit text", Intents("kl", "default"), tagged),
@@ -478,9 +474,44 @@ def families() -> list[Family]:
     ]
 
 
-def tables(repetitions: int, seed: int, *, is_page: bool) -> str:
+def counted_cells(repetitions: int, seed: int, kept: Path | None) -> dict[str, dict[str, list[Cell]]]:
+    """By kind of interval and family a cell for each size, of two processes."""
+    found = json.loads(kept.read_text()) if kept and kept.exists() else {}
+    few = max(200, repetitions // 8)
+    asked = [
+        (number, count, seed, is_percentile)
+        for is_percentile, count in ((False, repetitions), (True, few))
+        for number in range(len(families()))
+    ]
+    missing = [own for own in asked if _key(*own) not in found]
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        for key, cells in pool.imap_unordered(_of_family, missing):
+            found[key] = cells
+            if kept:
+                kept.write_text(json.dumps(found))
+    names = [own.name for own in families()]
+    return {
+        kind: {
+            names[own[0]]: [Cell(**cell) for cell in found[_key(*own)]] for own in asked if own[3] == is_one
+        }
+        for kind, is_one in (("default", False), ("percentile", True))
+    }
+
+
+def _key(number: int, repetitions: int, seed: int, is_percentile: bool) -> str:
+    return f"{families()[number].name}, {repetitions}, {seed}{', percentile' if is_percentile else ''}"
+
+
+def _of_family(asked: tuple[int, int, int, bool]) -> tuple[str, list[dict[str, float]]]:
+    number, repetitions, seed, is_percentile = asked
+    cells = simulated(families()[number], repetitions, seed, is_percentile=is_percentile)
+    return _key(*asked), [vars(cell) for cell in cells]
+
+
+def tables(repetitions: int, seed: int, *, is_page: bool, kept: Path | None = None) -> str:
     """The page's part: coverage, what falls short, and the percentile bootstrap."""
-    cells = {own.name: list(simulated(own, repetitions, seed)) for own in families()}
+    found = counted_cells(repetitions, seed, kept)
+    cells, percentile = found["default"], found["percentile"]
     reasons = {own.name: own.not_held for own in families()}
     counted = [
         (name, size, own)
@@ -494,8 +525,7 @@ def tables(repetitions: int, seed: int, *, is_page: bool) -> str:
         if own.held < AIM
     ]
     mean = np.mean([own.held for _, _, own in counted])
-    few = max(200, repetitions // 8)
-    percentile = {own.name: list(simulated(own, few, seed, is_percentile=True)) for own in families()}
+    few = next(iter(percentile.values()))[0].repetitions
     error = Cell(95.0, 0.0, 1.0, repetitions).error
     sizes = SIZES_ON_PAGE if is_page else SIZES
     return "\n".join(
@@ -530,8 +560,9 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=4000, metavar="N")
     parser.add_argument("--seed", type=int, default=3, metavar="S")
     parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--cells", type=Path, metavar="FILE", help="keeps what has been counted")
     given = parser.parse_args()
-    text = tables(given.repetitions, given.seed, is_page=given.write)
+    text = tables(given.repetitions, given.seed, is_page=given.write, kept=given.cells)
     if not given.write:
         print(text)
         return

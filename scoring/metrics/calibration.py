@@ -17,6 +17,8 @@ BINS = 10
 SMALLEST = float(np.finfo(np.float64).eps)
 BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
 ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
+#: As often a calibrated run is drawn in the test of calibration.
+DRAWS = 9999
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,49 @@ class CalibrationError(Metric):
     def aggregate(self, sums: Floats) -> Floats:
         counts, confidence, right = np.split(sums, 3, axis=-1)
         return quotient(np.abs(confidence - right).sum(axis=-1), counts.sum(axis=-1))
+
+
+class DebiasedCalibrationError(CalibrationError):
+    """The expected calibration error less what distances by chance are estimated to add to it.
+
+    2 e - Σ share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean confidence less its share r that is
+    right, n its instances, and e the error itself: what drawing the shares again adds is taken off once.
+    Below 0 where a run is better calibrated than chance allows; a bin of one instance is taken as it is. Of
+    a run whose confidences are right two fifths of the error go.
+    """
+
+    citation = (
+        "Kumar, Liang and Ma 2019, Verified uncertainty calibration, NeurIPS; Roelofs, Cain, Shlens and Mozer"
+        " 2022, Mitigating bias in calibration error estimation, AISTATS"
+    )
+    ends = (-1.0, 1.0)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        from scipy.special import ndtr
+
+        counts, confidence, right = np.split(sums, 3, axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gaps, shares = (confidence - right) / counts, right / counts
+            errors = np.sqrt(np.maximum(0.0, shares * (1 - shares)) / counts)
+            far = np.abs(gaps) / errors
+            drawn = errors * (np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far)))
+        # Without an error, or without instances, nothing is drawn again.
+        by_bin = np.where(errors > 0, 2 * np.abs(gaps) - drawn, np.abs(gaps))
+        return quotient(np.where(counts > 0, by_bin * counts, 0.0).sum(axis=-1), counts.sum(axis=-1))
+
+
+def calibration_p_value(sums: Floats) -> float:
+    """How often a run whose confidences are right has at least this expected calibration error.
+
+    ``sums`` are those of the rows of `CalibrationError`. Of each bin as many right labels are drawn as its
+    mean confidence makes likely, instance by instance on its own (Bröcker and Smith 2007, Increasing the
+    Reliability of Reliability Diagrams, Weather and Forecasting 22); by a fixed seed. NaN without any.
+    """
+    counts, confidence, right = np.split(np.asarray(sums, dtype=np.float64), 3)
+    if not counts.sum():
+        return math.nan
+    chances = np.clip(np.divide(confidence, counts, out=np.zeros_like(counts), where=counts > 0), 0, 1)
+    drawn = np.random.default_rng(0).binomial(np.rint(counts).astype(int), chances, (DRAWS, len(counts)))
+    observed = np.abs(confidence - right).sum()
+    as_far = np.abs(confidence - drawn).sum(axis=1) >= observed * (1 - 1e-12)
+    return float((1 + as_far.sum()) / (1 + DRAWS))

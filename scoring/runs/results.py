@@ -29,7 +29,8 @@ from scoring.board.formatting import (
 from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
-from scoring.metrics.calibration import CalibrationError
+from scoring.metrics.base import Floats
+from scoring.metrics.calibration import CalibrationError, DebiasedCalibrationError, calibration_p_value
 from scoring.metrics.entailment import with_labels
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
 from scoring.stats.signature import offline_command
@@ -330,11 +331,12 @@ class Bin:
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
     """Chart and table; None where the run gave no probabilities or its matrices are gone."""
-    bins = _bins(evaluation)
+    metric, sums = _calibration_of(evaluation)
+    if metric is None or not sums.any():
+        return None
+    bins = _bins(metric, sums)
     hidden = too_small({one.label: one.count for one in bins}, min_bin_size)
     seen = [one for one in bins if one.label not in hidden]
-    if not bins:
-        return None
     lines = [
         {
             "label": one.label,
@@ -344,10 +346,22 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
         }
         for one in seen
     ]
-    return {"lines": lines, "figure": reliability_chart(seen), "min_size": min_bin_size if hidden else 0}
+    error, debiased = (
+        float(kind("ece", evaluation.rules, labels=metric.labels, bins=metric.bins).aggregate(sums))
+        for kind in (CalibrationError, DebiasedCalibrationError)
+    )
+    return {
+        "lines": lines,
+        "figure": reliability_chart(seen),
+        "min_size": min_bin_size if hidden else 0,
+        "error": shown(error),
+        "debiased": shown(debiased),
+        "p": shown(calibration_p_value(sums)),
+    }
 
 
-def _bins(evaluation: Evaluation) -> list[Bin]:
+def _calibration_of(evaluation: Evaluation) -> tuple[CalibrationError | None, Floats]:
+    """The metric, and the sums of its rows; zeros where there are none."""
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
@@ -355,11 +369,14 @@ def _bins(evaluation: Evaluation) -> list[Bin]:
     )
     metric = next((metric for metric in named if isinstance(metric, CalibrationError)), None)
     if metric is None:
-        return []
+        return None, np.zeros(0)
     try:
-        stats = statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic]
+        return metric, statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic].sum(axis=0)
     except (Unreadable, KeyError):
-        return []
+        return metric, np.zeros(0)
+
+
+def _bins(metric: CalibrationError, sums: Floats) -> list[Bin]:
     edges = np.linspace(0, 1, metric.bins + 1)
     return [
         Bin(
@@ -369,7 +386,7 @@ def _bins(evaluation: Evaluation) -> list[Bin]:
             confidence=confidence / count,
             right=right / count,
         )
-        for place, (count, confidence, right) in enumerate(stats.sum(axis=0).reshape(3, -1).T.tolist())
+        for place, (count, confidence, right) in enumerate(sums.reshape(3, -1).T.tolist())
         if count
     ]
 

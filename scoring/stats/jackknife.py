@@ -143,8 +143,8 @@ def score_bounds(
 ) -> tuple[Floats, Floats]:
     """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
 
-    With two ends a Wilson interval between them. With a lower one alone t errors on a log scale. With none
-    the value and t errors to either side.
+    With two ends a Wilson interval between them. With a lower one alone t errors on a log scale, made
+    larger by half of one in so many units. With none the value and t errors to either side.
     """
     low, high = value_range
     t = _t_values(level, units)
@@ -153,6 +153,8 @@ def score_bounds(
         return _nothing_of_width_0(values - t * errors, values + t * errors, errors)
     if math.isinf(high):
         above = values - low
+        # The error of a long tail is too small where few units have not shown it.
+        errors = errors * (1 + 1 / (2 * np.asarray(units)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             factor = np.exp(t * errors / above)
             return _nothing_of_width_0(low + above / factor, low + above * factor, errors)

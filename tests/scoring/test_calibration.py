@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from scoring.metrics.calibration import Brier, CalibrationError
+from scoring.metrics.calibration import (
+    Brier,
+    CalibrationError,
+    DebiasedCalibrationError,
+    calibration_p_value,
+)
 from tasks.gold.gold_files import load_gold
 from tasks.types.files import open_input
 from tasks.types.forms.labels import LabelTask
@@ -66,6 +71,54 @@ def test_the_calibration_error_follows_from_scikit_learns_curve(bins):
     wanted = (np.abs(shares - confidences) * counts[filled]).sum() / len(gold)
     assert value(metric, gold, answers) == pytest.approx(wanted, rel=1e-12)
     assert metric.parameters["bins"] == bins
+
+
+def binned(seed, *, off=0.0, count=200):
+    """Sums of the rows of a run that is right as often as it says, or less often."""
+    rng = np.random.default_rng(seed)
+    given = rng.uniform(0.5, 1, count)
+    is_right = rng.random(count) < given - off
+    answers = [LabelWithProbabilities("yes", {"yes": own, "no": 1 - own}) for own in given]
+    gold = np.where(is_right, "yes", "no").tolist()
+    return (
+        CalibrationError("ece", "corrected", labels=("yes", "no")).instance_stats(gold, answers).sum(axis=0)
+    )
+
+
+def test_the_debiased_error_takes_off_what_drawing_the_shares_again_adds():
+    """As Kumar's package has it, by drawing; a bin of one instance stays as it is."""
+    rng = np.random.default_rng(5)
+    debiased = DebiasedCalibrationError("ece_debiased", "corrected", labels=("yes", "no"))
+    sums = binned(1, off=0.1)
+    sums[[0, 10, 20]] = 1, 0.05, 1
+    counts, confidence, right = sums.reshape(3, 10)
+    filled = counts > 0
+    sizes = counts[filled]
+    means, shares = confidence[filled] / sizes, right[filled] / sizes
+    weights = sizes / sizes.sum()
+    plain = (weights * np.abs(means - shares)).sum()
+    drawn = rng.normal(shares, np.sqrt(shares * (1 - shares) / sizes), (200_000, len(sizes)))
+    wanted = 2 * plain - (weights * np.abs(drawn - means)).sum(axis=1).mean()
+    assert float(debiased.aggregate(sums)) == pytest.approx(wanted, abs=2e-4)
+    assert not debiased.has_honest_interval
+    assert np.isnan(debiased.aggregate(np.zeros(30)))
+
+
+def test_of_calibrated_runs_two_fifths_of_the_error_go_and_the_test_rejects_as_seldom_as_it_says():
+    runs = [binned(seed) for seed in range(200)]
+    error, debiased = (
+        np.mean([float(kind("e", "corrected", labels=("yes", "no")).aggregate(run)) for run in runs])
+        for kind in (CalibrationError, DebiasedCalibrationError)
+    )
+    # 2 E|Z| - E|Z + Z'|, with Z and Z' alike.
+    assert debiased / error == pytest.approx(2 - 2**0.5, abs=0.05)
+    p = np.array([calibration_p_value(run) for run in runs])
+    assert (p <= 0.05).mean() <= 0.09
+    assert 0.4 < p.mean() < 0.65
+    off = np.array([calibration_p_value(binned(seed, off=0.15)) for seed in range(40)])
+    assert (off <= 0.05).mean() > 0.9
+    assert off.min() >= 1 / 10_000
+    assert np.isnan(calibration_p_value(np.zeros(30)))
 
 
 def test_a_confidence_on_an_edge_is_in_the_lower_bin_and_certainty_in_the_last():
@@ -140,7 +193,9 @@ def test_facets_with_probabilities_have_a_calibration_and_the_other_columns_stay
     plain = score(capsys, TYPE, [gold], write_run(tmp_path / "plain.jsonl", {}, {}), *ON)["metrics"]
     assert plain["brier_score"]["value"] is plain["ece"]["value"] is None
     off = score(capsys, TYPE, [gold], run)["metrics"]
-    assert off == {name: own for name, own in plain.items() if name not in ("brier_score", "ece")}
+    assert off == {
+        name: own for name, own in plain.items() if name not in ("brier_score", "ece", "ece_debiased")
+    }
 
 
 @pytest.mark.parametrize(
@@ -193,6 +248,8 @@ def test_a_runs_page_has_the_reliability_chart_and_its_table(client, gold, tmp_p
     found = re.search(r'<script id="reliability-data" type="application/json">(.*?)</script>', page)
     own = json.loads(found[1])["data"][0]
     cells = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    assert "Expected calibration error 0.4000; without what distances by chance add to it, 0.4000." in cells
+    assert "p = 0.5" in cells
     if min_class_size == 1:
         assert (own["x"], own["y"]) == ([0.6, 0.8], [0.0, 1.0])
         assert "0.5 to 0.6 1 0.6000 0.0000 0.7 to 0.8 1 0.8000 1.0000" in cells

@@ -135,13 +135,13 @@ def test_a_length_never_reaches_below_0_and_reaches_further_up():
     assert 0 < low < 74.5 < high
     assert high - 74.5 > 74.5 - low
     far = mean_rows(1_000_000 + np.random.default_rng(0).normal(0, 1, 50))
-    expected = stats.t.interval(0.95, 49, loc=far[:, 0].mean(), scale=stats.sem(far[:, 0]))
+    expected = stats.t.interval(0.95, 49, loc=far[:, 0].mean(), scale=1.01 * stats.sem(far[:, 0]))
     assert interval(Length(), far) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_ends_of_a_length_are_t_errors_away_on_a_log_scale():
     rows = mean_rows([3.0, 40.0, 55.0, 200.0])
-    t, error = stats.t.ppf(0.975, 3), stats.sem(rows[:, 0])
+    t, error = stats.t.ppf(0.975, 3), stats.sem(rows[:, 0]) * (1 + 1 / 8)
     for end in interval(Length(), rows):
         assert abs(math.log(end / 74.5)) == pytest.approx(t * error / 74.5, rel=1e-9)
 
@@ -308,7 +308,13 @@ def test_there_is_always_a_reason_where_there_is_no_interval():
 
 
 @pytest.mark.parametrize(
-    "name", ["mean of beta(.2, 3)", "micro F1, size goes with ease", "precision .05, 5 topics answered"]
+    "name",
+    [
+        "mean of beta(.2, 3)",
+        "micro F1, size goes with ease",
+        "precision .05, 5 topics answered",
+        "perplexity, surprisal exponential",
+    ],
 )
 def test_the_intervals_hold_in_populations_that_are_hard(name):
     simulation = coverage()

@@ -86,7 +86,11 @@ def weighted_facet(*, is_conditional: bool = True) -> MetricRef:
 def calibration() -> MetricRefs:
     return tuple(
         MetricRef(name, f"scoring.metrics.calibration:{metric}", {"labels": FACETS})
-        for name, metric in (("brier_score", "Brier"), ("ece", "CalibrationError"))
+        for name, metric in (
+            ("brier_score", "Brier"),
+            ("ece", "CalibrationError"),
+            ("ece_debiased", "DebiasedCalibrationError"),
+        )
     )
 
 

@@ -65,6 +65,9 @@ LABELS: Mapping[str, Measure] = {
     "average_precision": _of_label("AveragePrecision", module=WEIGHTED, needs=SCORES),
     "auprc": _of_label("Auprc", module=WEIGHTED, needs=SCORES),
     "ece": _labels("CalibrationError", module=CALIBRATION, options={"bins": "count"}, needs=SCORES),
+    "ece_debiased": _labels(
+        "DebiasedCalibrationError", module=CALIBRATION, options={"bins": "count"}, needs=SCORES
+    ),
     "ece_equal_size": _labels(
         "EqualSizeCalibrationError",
         module=WEIGHTED,
