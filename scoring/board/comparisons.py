@@ -39,7 +39,7 @@ from scoring.stats.significance import (
     trials_for,
     typical_error,
 )
-from tasks.models import Gold, Submission
+from tasks.models import Gold, Phase, Submission
 
 #: Evaluations that one is compared with at a time, all on the same draws; fewer where they have more rows.
 AT_A_TIME, MAX_ROWS = 32, 2_000_000
@@ -365,17 +365,16 @@ class GoldPower:
         return sentences
 
 
-def gold_power(gold: Gold) -> GoldPower | None:
-    """By the ranking metric and rules; None until two runs have been scored that differ measurably by it."""
+def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
+    """By the ranking metric and rules, of all runs or the phase's; None until two differ measurably by it."""
     task = gold.task
     if not task.rules:
         return None
     rules = task.ranking_rules
-    evaluations = list(
-        Evaluation.objects.filter(gold=gold, rules=rules)
-        .exclude(submission__kind=Submission.Kind.HUMAN)
-        .order_by("-pk")[:MAX_RUNS]
-    )
+    known = Evaluation.objects.filter(gold=gold, rules=rules).exclude(submission__kind=Submission.Kind.HUMAN)
+    if phase:
+        known = known.filter(submission__phase=phase, submission__status=Submission.Status.SCORED)
+    evaluations = list(known.order_by("-pk")[:MAX_RUNS])
     if len(evaluations) < 2:
         return None
     metric = metrics_of(task.task_type, rules, task.task_type.checked_options(task.options))[0]

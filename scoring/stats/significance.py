@@ -362,8 +362,29 @@ def typical_error(pairs: Sequence[Paired]) -> float:
     return median(positive) if positive else math.nan
 
 
+def power(difference: float, error: float, units: int, *, at_units: int, comparisons: int = 1) -> float:
+    """The chance that so many units show a true difference at 5 %, whose ``error`` is that over ``units``.
+
+    Of Student's t around the difference in errors, corrected for so many comparisons (Bonferroni, the first
+    step of Holm's correction); 0 where so few units cannot show any.
+    """
+    if at_units < max(MIN_UNITS, min_units(comparisons)):
+        return 0.0
+    from scipy.special import nctdtr
+
+    far = t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
+    # So many errors away nothing is missed, and the distribution is no longer computed.
+    away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
+    return float(1 - nctdtr(at_units - 1, away, far) + nctdtr(at_units - 1, away, -far))
+
+
 def detectable_difference(
-    error: float, units: int, *, at_units: int | None = None, largest: float = math.inf
+    error: float,
+    units: int,
+    *,
+    at_units: int | None = None,
+    largest: float = math.inf,
+    comparisons: int = 1,
 ) -> float:
     """The smallest true difference that is found with the usual chance, on the metric's scale.
 
@@ -371,10 +392,10 @@ def detectable_difference(
     where so few units cannot show any, or none but one beyond the ``largest``; NaN where the error is.
     """
     wanted = at_units or units
-    if wanted < max(MIN_UNITS, min_units()):
+    if wanted < max(MIN_UNITS, min_units(comparisons)):
         return math.inf
     # So many standard errors: those of the level and those of the chance.
-    errors = t_quantile(1 - ALPHA / 2, wanted - 1) + t_quantile(CHANCE, wanted - 1)
+    errors = t_quantile(1 - ALPHA / (2 * comparisons), wanted - 1) + t_quantile(CHANCE, wanted - 1)
     difference = errors * error * math.sqrt(units / wanted)
     return math.inf if difference > largest else difference
 
@@ -382,17 +403,17 @@ def detectable_difference(
 def units_needed(difference: float, error: float, units: int, *, comparisons: int = 1) -> int | None:
     """The units with which a difference of this size and error is found with the usual chance.
 
-    At most as many as there are where they are enough, and never so few that no p-value is significant
-    after a correction for so many comparisons. None where there is no difference, or no test set shows it.
+    Corrected for so many comparisons, and never so few that no p-value is significant then. None where there
+    is no difference, or no test set shows it.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
     fewest, most = max(MIN_UNITS, min_units(comparisons)), MAX_UNITS
-    if detectable_difference(error, units, at_units=most) > abs(difference):
+    if detectable_difference(error, units, at_units=most, comparisons=comparisons) > abs(difference):
         return None
     while fewest < most:
         middle = (fewest + most) // 2
-        if detectable_difference(error, units, at_units=middle) <= abs(difference):
+        if detectable_difference(error, units, at_units=middle, comparisons=comparisons) <= abs(difference):
             most = middle
         else:
             fewest = middle + 1

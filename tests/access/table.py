@@ -241,6 +241,7 @@ TABLE = {
     "organise-acknowledge-back": post(DONE_FOR_ORGANISERS),
     "organise-progress": read_signed_in(ORGANISED),
     "organise-gold": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-power": read_signed_in(ORGANISED),
     "organise-secrecy": read_signed_in(ORGANISED),
     "organise-secrecy-json": read_signed_in(ORGANISED),
     "organise-gold-seal": post(DONE_FOR_ORGANISERS),

@@ -11,8 +11,8 @@ from scoring.board.formatting import metric_label
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
-from scoring.stats.significance import detectable_difference, difference_error
-from tasks.models import Organiser
+from scoring.stats.significance import detectable_difference, difference_error, power, units_needed
+from tasks.models import Organiser, Phase
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring.compared import TOPICS, make_phase, scored
@@ -68,3 +68,37 @@ def test_matrices_that_are_gone_leave_it_unknown(client):
         storage.statistics.delete(evaluation.statistics)
     assert gold_power(phase.task.gold.get()) is None
     assert UNKNOWN in page(client, phase)
+
+
+def planned(client, season, **asked) -> str:
+    organiser = factories.make_user()
+    Organiser.objects.create(season=season, user=organiser)
+    client.force_login(organiser)
+    return text_of(client.get(reverse("organise-power", args=[season.slug]), asked))
+
+
+def test_organisers_choose_differences_and_see_the_chance_of_each_by_the_size_of_the_test_set(client):
+    phase = make_phase()
+    a, b = (statistics_of(scored(phase, right).evaluations.get()) for right in (3, 8))
+    task = phase.task
+    metric = metrics_of(task.task_type, task.ranking_rules, task.task_type.checked_options({}))[0]
+    error = difference_error(paired(metric, a, b))
+    source = f"gold-{task.gold.get().pk}"
+    told = planned(client, task.season, source=source, effects="0.2 0.1", systems="3")
+    chances = [power(effect, error, 10, at_units=20, comparisons=2) for effect in (0.1, 0.2)]
+    assert "20 topics {:.0f} % {:.0f} %".format(*(100 * own for own in chances)) in told
+    needed = [units_needed(effect, error, 10, comparisons=2) for effect in (0.1, 0.2)]
+    assert "Units for a chance of 80 % {} {}".format(*needed) in told
+    assert "Chance that a difference is found, by the size of the test set" in told
+    assert "These are no numbers" in planned(client, task.season, source=source, effects="0.1, 0.2")
+    assert "each above 0" in planned(client, task.season, source=source, effects="-1")
+
+
+def test_a_new_season_learns_from_public_boards_and_from_no_others(client):
+    phase = make_phase()
+    for right in (3, 8):
+        scored(phase, right)
+    new, source = factories.make_season(), f"board-{phase.pk}"
+    assert "From the differences between 2 runs over 10 topics" in planned(client, new, source=source)
+    Phase.objects.update(board="organisers")
+    assert "is not one of the available choices" in planned(client, new, source=source)

@@ -13,6 +13,7 @@ from scoring.stats.significance import (
     Paired,
     detectable_difference,
     min_units,
+    power,
     randomisation_tests,
     units_needed,
 )
@@ -32,6 +33,30 @@ def test_the_units_that_are_needed_find_the_difference_as_often_as_is_said():
         pair = Paired(Mean(), mean_rows(0.5 + changes), mean_rows(np.full(needed, 0.5)))
         found += randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
     assert found / 300 == pytest.approx(CHANCE, abs=0.08)
+
+
+def test_the_power_is_the_share_of_simulated_tests_that_find_the_difference():
+    difference, spread, units = 0.05, 0.12, 30
+    told = power(difference, spread / math.sqrt(10), 10, at_units=units)
+    rng, found = np.random.default_rng(9), 0
+    for _ in range(300):
+        pair = Paired(
+            Mean(), mean_rows(0.5 + rng.normal(difference, spread, units)), mean_rows([0.5] * units)
+        )
+        found += randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
+    assert found / 300 == pytest.approx(told, abs=0.08)
+
+
+def test_the_power_is_that_of_a_t_test_and_what_is_detectable_has_the_usual_one():
+    t = stats.t.ppf(1 - 0.05 / 2 / 3, 19)
+    wanted = stats.nct.sf(t, 19, 2.5 * 2**0.5) + stats.nct.cdf(-t, 19, 2.5 * 2**0.5)
+    assert power(0.05, 0.02, 10, at_units=20, comparisons=3) == pytest.approx(wanted, rel=1e-6)
+    assert power(0.0, 0.02, 10, at_units=20) == pytest.approx(0.05, rel=1e-6)
+    for comparisons in (1, 9):
+        least = detectable_difference(0.02, 10, at_units=40, comparisons=comparisons)
+        assert power(least, 0.02, 10, at_units=40, comparisons=comparisons) == pytest.approx(CHANCE, abs=0.02)
+    assert power(1.0, 0.02, 10, at_units=5) == power(1.0, 0.02, 10, at_units=6, comparisons=2) == 0
+    assert power(1e6, 0.02, 10, at_units=10) == 1
 
 
 def test_what_is_detectable_is_as_many_errors_as_the_level_and_the_chance_take():

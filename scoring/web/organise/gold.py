@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import counted, sentence
-from scoring.board.comparisons import gold_power
+from scoring.board.comparisons import counted_units, gold_power
+from scoring.board.planning import PlanForm
 from scoring.board.visibility import may_see_submission
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web.organise.overview import lines
@@ -182,6 +183,17 @@ def _versions_by_split(season: Season) -> list[dict[str, Any]]:
         }
         for task, split in _splits(season)
     ]
+
+
+@organisers.page("organise/power.html", "gold")
+def power(request: HttpRequest, season: Season) -> Answer:
+    """How large a test set must be for differences of the organisers' choice."""
+    form = PlanForm(season, request.GET if "source" in request.GET else None)
+    plan = form.plan() if form.is_valid() else None
+    if plan is None:
+        return {"form": form}
+    size = counted_units(plan.known.units, plan.known.unit)
+    return {"form": form, "plan": plan, "size": size, "figures": {"power": plan.figure}}
 
 
 @organisers.page("organise/baselines.html", "baselines")

@@ -37,6 +37,7 @@ urlpatterns = [
     organise("baselines/", gold.listed, "organise-baselines"),
     organise("baselines/<int:phase>/compute/", gold.compute, "organise-baselines-compute"),
     organise("gold/", gold.gold, "organise-gold"),
+    organise("power/", gold.power, "organise-power"),
     organise("gold/rescore/", gold.rescore_season, "organise-rescore-season"),
     organise("gold/<int:phase>/rescore/", gold.rescore, "organise-rescore", how="ask"),
     organise("gold/<int:phase>/stop/", gold.rescore, "organise-rescore-stop", how="stop"),

@@ -1,0 +1,150 @@
+"""How likely test sets of other sizes find differences of chosen sizes, by how far runs differ already."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from citeboard.core.words import thousands
+from scoring.board.comparisons import GoldPower, counted_units, gold_power
+from scoring.board.formatting import shown
+from scoring.board.visibility import is_public
+from scoring.figures import Axis, Measured, Point, PointSeries, Scatter
+from scoring.stats.significance import CHANCE, power, units_needed
+from tasks.models import Gold, Phase, Season
+
+SIZES = (6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000)
+MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
+#: Shares of a metric's range that are asked for where nobody says.
+EFFECTS = (0.01, 0.02, 0.05)
+
+
+class PlanForm(forms.Form):
+    source = forms.ChoiceField(
+        label=gettext_lazy("Runs to learn from"),
+        help_text=gettext_lazy("Pilot runs or baselines on gold of this season, or a board that is public."),
+    )
+    effects = forms.CharField(
+        label=gettext_lazy("Differences to be found"),
+        required=False,
+        max_length=80,
+        help_text=gettext_lazy("In the ranking metric, at most four, with spaces between: 0.01 0.02 0.05"),
+    )
+    systems = forms.IntegerField(
+        label=gettext_lazy("Systems that are compared"),
+        required=False,
+        min_value=2,
+        max_value=MAX_SYSTEMS,
+        help_text=gettext_lazy("The p-values of a row are corrected for all others, as on a board."),
+    )
+
+    def __init__(self, season: Season, *args: Any) -> None:
+        super().__init__(*args)
+        newest: dict[tuple[int, str], Gold] = {}
+        for gold in Gold.objects.filter(task__season=season).select_related("task").order_by("number"):
+            newest[gold.task_id, gold.split] = gold
+        boards = Phase.objects.filter(task__season__is_public=True, task__is_reported_only=False)
+        boards = boards.exclude(task__season=season).select_related("task__season").order_by("-closes")
+        self.boards = {f"board-{one.pk}": one for one in boards[:MAX_BOARDS] if is_public(one)}
+        self.golds = {f"gold-{one.pk}": one for one in newest.values()}
+        self.fields["source"].choices = [  # type: ignore[attr-defined]
+            *((key, f"{gold.task.title}, {gold.split}") for key, gold in self.golds.items()),
+            *(
+                (key, f"{one.task.season.title}: {one.task.title}, {one.title}")
+                for key, one in self.boards.items()
+            ),
+        ]
+
+    def clean_effects(self) -> list[float]:
+        try:
+            effects = [float(word) for word in self.cleaned_data["effects"].split()]
+        except ValueError as found:
+            raise forms.ValidationError(_("These are no numbers with spaces between.")) from found
+        if len(effects) > MAX_EFFECTS or not all(0 < effect < math.inf for effect in effects):
+            raise forms.ValidationError(_("Give at most four differences, each above 0."))
+        return sorted(set(effects))
+
+    def plan(self) -> "Plan | None":
+        """None where fewer than two runs can be learnt from."""
+        given = self.cleaned_data
+        phase = self.boards.get(given["source"])
+        gold = Gold.objects.current(phase) if phase else self.golds[given["source"]]
+        known = gold_power(gold, phase) if gold else None
+        if known is None:
+            return None
+        effects = given["effects"] or [share * (known.scale or known.largest) for share in EFFECTS]
+        return Plan(known=known, effects=effects, systems=given["systems"] or 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    known: GoldPower
+    effects: list[float]
+    systems: int
+
+    @cached_property
+    def heads(self) -> list[str]:
+        return [shown(effect, self.known.scale) for effect in self.effects]
+
+    @cached_property
+    def chances(self) -> list[tuple[int, list[float]]]:
+        """By size of the test set, for each difference the chance that it is found."""
+        return [(size, [self._power(effect, size) for effect in self.effects]) for size in self._sizes]
+
+    @property
+    def rows(self) -> list[tuple[str, list[str]]]:
+        return [
+            (counted_units(size, self.known.unit), [f"{100 * chance:.0f}\u00a0%" for chance in own])
+            for size, own in self.chances
+        ]
+
+    @property
+    def needed(self) -> list[str]:
+        """With how many units each difference is found with the usual chance."""
+        found = (
+            units_needed(effect, self.known.error, self.known.units, comparisons=self.systems - 1)
+            for effect in self.effects
+        )
+        return [thousands(units) if units else "–" for units in found]
+
+    @property
+    def _sizes(self) -> list[int]:
+        return sorted({*SIZES, self.known.units})
+
+    def _power(self, effect: float, size: int) -> float:
+        known = self.known
+        return power(effect, known.error, known.units, at_units=size, comparisons=self.systems - 1)
+
+    @property
+    def figure(self) -> Scatter:
+        def series(place: int) -> list[Point]:
+            return [
+                Point(
+                    name=counted_units(size, self.known.unit),
+                    x=Measured(value=size),
+                    y=Measured(value=100 * own[place]),
+                )
+                for size, own in self.chances
+            ]
+
+        sizes = self._sizes
+        usual = [
+            Point(name="", x=Measured(value=end), y=Measured(value=100 * CHANCE))
+            for end in (sizes[0], sizes[-1])
+        ]
+        return Scatter(
+            title=_("Chance that a difference is found, by the size of the test set"),
+            series=[
+                *(
+                    PointSeries(name=head, points=series(place), has_line=True)
+                    for place, head in enumerate(self.heads)
+                ),
+                PointSeries(name=f"{CHANCE:.0%}", points=usual, has_points=False, is_reference=True),
+            ],
+            x=Axis(title=_("Units of the test set"), kind="log", decimals=0),
+            y=Axis(title=_("Chance in %"), bounds=(0.0, 100.0), has_zero=True, decimals=0),
+        )
