@@ -1,6 +1,7 @@
 """A season with a declared task: loaded, scored by a worker, shown, exported, archived and verified."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,7 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     call_command("load_season", str(folder))
 
     capsys.readouterr()
+    Phase.objects.update(closes=datetime(2021, 1, 1, tzinfo=UTC))
     archive = tmp_path / "archive"
     call_command("export_season", "field", "--out", str(archive), "--archive", "--with-gold")
     assert (archive / "tasks" / "intent" / "task.toml").is_file()
