@@ -141,7 +141,7 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
             by_label.setdefault("background", {})["macro_f1"] = {"value": 0.3, "n": 4}
         older.write_text(json.dumps(numbers))
     main(["verify", str(archive)])
-    assert "withdrawn: such a metric means little on the instances of one gold label: 2 numbers" in (
+    assert "withdrawn: such a metric means little on the instances of one gold label: 4 numbers" in (
         capsys.readouterr().out
     )
     changed = archive / "tasks" / "intent" / "task.toml"
