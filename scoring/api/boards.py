@@ -69,10 +69,11 @@ class RowSerializer(serializers.Serializer[Any]):
     """A team's counting run, a contrastive one without a rank, or a baseline without team and rank."""
 
     rank = serializers.IntegerField(allow_null=True)
+    ranks = serializers.CharField(help_text="As it is printed: `1–3`; empty where it is not ranked.")
     rank_low = serializers.IntegerField(allow_null=True)
     rank_high = serializers.IntegerField(allow_null=True)
     group = serializers.IntegerField(
-        allow_null=True, help_text="Rows of a group do not differ significantly from its first."
+        allow_null=True, help_text="As `rank_low`; no longer there from the next release on."
     )
     team = serializers.SlugField(allow_null=True, source="team_slug")
     team_name = serializers.CharField(
@@ -210,16 +211,17 @@ def _described(board: Board) -> dict[str, Any]:
         "leader": leader(first_places(board)),
         "separation": separation and SeparationSerializer(separation).data,
         "columns": ColumnSerializer(board.columns, many=True).data,
-        "rows": [_row(row, figures.get(row.submission, {})) for row in board.rows],
+        "rows": [_row(board, row, figures.get(row.submission, {})) for row in board.rows],
     }
 
 
-def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
+def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
     return {
         "rank": row.rank,
+        "ranks": board.rank_of(row),
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
-        "group": row.group,
+        "group": row.rank_low,
         "team": row.team_slug,
         "team_name": row.team,
         "has_organiser": row.has_organiser,

@@ -311,10 +311,11 @@ class ArchivedBoard:
         return f"boards/{self.name}.svg"
 
     @property
-    def lines(self) -> list[tuple[Row, list[str]]]:
+    def lines(self) -> list[tuple[str, Row, list[str]]]:
+        board = self.board
         return [
-            (row, [_cell_text(row.scores.get(column.name)) for column in self.board.columns])
-            for row in self.board.rows
+            (board.rank_of(row), row, [_cell_text(row.scores.get(column.name)) for column in board.columns])
+            for row in board.rows
         ]
 
     def chart(self) -> str:

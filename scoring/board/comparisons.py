@@ -232,7 +232,7 @@ def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metr
         older, newer = sorted(rows[:2])
         compared_first = Comparison.objects.filter(first=older, second=newer, metric=metric)
         for pair in compared_first:
-            differ = standings[1].group != standings[0].group
+            differ = standings[1].low > 1
             chance = None if differ else _order_chance(pair, rows, metric)
             first_two = FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
     is_complete = len(pairs) == len(rows) * (len(rows) - 1) // 2

@@ -19,7 +19,7 @@ from tasks.models import Season
 from tasks.models.run_cards import CARD
 from tasks.submissions.run_card import EVERY
 
-_COMMON = ("rank", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
+_COMMON = ("rank", "ranks", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
 _CLASS_COLUMNS = (
     "dimension", "class", "support", "submission", "system", "team", "metric", "value", "low", "high",
     "rules", "gold",
@@ -41,7 +41,7 @@ ESCAPED = str.maketrans(
     }
 )
 DAGGER, STAR = r"$^{\dagger}$", r"$^{\ast}$"
-TIED = "; † not significantly different from the first."
+TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
 ALL = TableChoice()
 
@@ -81,12 +81,14 @@ def _gold(board: Board) -> dict[str, Any] | None:
     return {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None
 
 
-def described(row: Row) -> dict[str, Any]:
+def described(board: Board, row: Row) -> dict[str, Any]:
+    """``ranks`` as it is printed; ``group`` is that of 0.3.0, and now the best rank that is open."""
     return {
         "rank": row.rank,
+        "ranks": board.rank_of(row),
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
-        "group": row.group,
+        "group": row.rank_low,
         "team": row.team,
         "system": row.system,
         "kind": row.kind,
@@ -115,7 +117,7 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     ]
 
     def line(row: Row) -> Iterator[object]:
-        facts = described(row)
+        facts = described(board, row)
         yield from (plain(facts[name]) for name in _COMMON)
         for column in board.columns:
             cell = row.scores.get(column.name)
@@ -156,7 +158,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         ],
         "rows": [
             {
-                **described(row),
+                **described(board, row),
                 # Left out where it is not so, so that a board that is kept stays the same to the byte.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **({"priority": row.priority} if board.goes_by_priority and row.priority else {}),
@@ -197,7 +199,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
             best[column.name] = max(values) if column.higher_is_better else min(values)
     tied: set[int] = set()
     if choice.has_marks and board.ranking in columns and board.is_compared:
-        tied = {row.submission for row in [row for row in board.rows if row.group == 1][1:]}
+        tied = {row.submission for row in board.may_be_first[1:]}
     confirmation = confirmation_of(board)
     caption = f"{title}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
     # Columns of one's choice are the board's own.

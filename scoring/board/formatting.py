@@ -129,6 +129,15 @@ def why_no_interval(signature: str) -> str:
     return words.get(provenance_of(signature).get(NO_INTERVAL, ""), "")
 
 
+def rank_text(rank: int | None, low: int | None, high: int | None, *, is_compared: bool) -> str:
+    """As every page, file, badge and citation prints it: `2–4` once all rows of the board have been compared,
+    `2` until then; nothing of what is not ranked.
+    """
+    if rank is None:
+        return ""
+    return ranks(low, high) if is_compared else str(rank)
+
+
 def ranks(low: int | None, high: int | None) -> str:
     """`3`, or `2–4` where a rank is shared or uncertain."""
     if low is None or high is None:

@@ -15,17 +15,12 @@ from tasks.models import Gold, Phase, Submission
 class Change:
     system: str
     team: str | None
-    rank_before: int | None
-    rank_after: int | None
+    rank_before: str
+    rank_after: str
     before: str
     after: str
     difference: str
-
-    @property
-    def moved(self) -> str:
-        if self.rank_before is None or self.rank_after is None or self.rank_before == self.rank_after:
-            return ""
-        return _("up") if self.rank_after < self.rank_before else _("down")
+    moved: str
 
 
 def version_before(gold: Gold) -> Gold | None:
@@ -53,18 +48,27 @@ def changes(before: Board, after: Board) -> list[Change]:
         was, now = old.get(key), new.get(key)
         row = new[key] if key in new else old[key]
         first, last = value(was, before), value(now, after)
+        rank_before, rank_after = before.rank_of(was) if was else "", after.rank_of(now) if now else ""
         rows.append(
             Change(
                 system=row.system,
                 team=row.display_name,
-                rank_before=was.rank if was else None,
-                rank_after=now.rank if now else None,
+                rank_before=rank_before,
+                rank_after=rank_after,
+                moved=_moved(was, now, is_same=rank_before == rank_after),
                 before=shown(first, scale) if first is not None else "",
                 after=shown(last, scale) if last is not None else "",
                 difference=shown(last - first, scale) if first is not None and last is not None else "",
             )
         )
     return rows
+
+
+def _moved(was: Row | None, now: Row | None, *, is_same: bool) -> str:
+    """Nothing where a rank is printed as it was."""
+    if is_same or was is None or now is None or was.rank is None or now.rank is None:
+        return ""
+    return _("up") if (now.rank, now.rank_high or 0) < (was.rank, was.rank_high or 0) else _("down")
 
 
 def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
@@ -80,8 +84,8 @@ class RunChange:
     after: str
     old: Gold
     new: Gold
-    rank_before: int | None
-    rank_after: int | None
+    rank_before: str
+    rank_after: str
 
     @property
     def is_changed(self) -> bool:
@@ -119,9 +123,9 @@ def change_of_run(submission: Submission, newest: Evaluation, viewer: object) ->
     )
 
 
-def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> int | None:
+def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str:
     board = standings(submission.phase, viewer, evaluation.rules, gold=evaluation.gold)
-    return next((row.rank for row in board.rows if row.submission == submission.pk), None)
+    return next((board.rank_of(row) for row in board.rows if row.submission == submission.pk), "")
 
 
 def boards(

@@ -193,7 +193,7 @@ def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPlace:
-    """Numbers are None where ranks alone are shown; ``tied`` others do not differ, None if unknown."""
+    """Numbers are None where ranks alone are shown; ``tied`` others may be first too, None if unknown."""
 
     submission: int
     system: str
@@ -225,7 +225,8 @@ def shows_baselines_alone(phase: Phase) -> bool:
 def first_places(board: Board) -> tuple[FirstPlace, ...]:
     ranking = board.ranking
     places = []
-    for row in board.first:
+    tied = max(0, len(board.may_be_first) - 1) if board.is_compared else None
+    for row in board.best:
         cell = row.scores.get(ranking.name) if ranking else None
         places.append(
             FirstPlace(
@@ -238,7 +239,7 @@ def first_places(board: Board) -> tuple[FirstPlace, ...]:
                 value=cell.value if cell else None,
                 low=cell.low if cell else None,
                 high=cell.high if cell else None,
-                tied=board.tied_with_first,
+                tied=tied,
             )
         )
     return tuple(places)

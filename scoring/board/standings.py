@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from citeboard.teams.access import teams_of
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
 from scoring.board.counting import ScoreRow, board_gold, counting_runs, gold_at, scores_of
-from scoring.board.formatting import ranks
+from scoring.board.formatting import rank_text
 from scoring.board.human_columns import human_columns
 from scoring.board.visibility import (
     RUNS_THE_SEASON,
@@ -90,7 +90,7 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """``rank_low`` to ``rank_high`` stay open; rows of one ``group`` do not differ from its first."""
+    """``rank_low`` to ``rank_high`` stay open."""
 
     evaluation: int
     submission: int
@@ -110,7 +110,6 @@ class Row:
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    group: int | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -172,14 +171,15 @@ class Board:
         return self.phase.counting == Phase.Counting.PRIORITY
 
     @property
-    def first(self) -> list[Row]:
-        return [row for row in self.rows if row.rank == 1]
+    def best(self) -> list[Row]:
+        """The ranked rows with the best value, which need not be better than others."""
+        ranked = [row for row in self.rows if row.rank is not None]
+        return [row for row in ranked if row.value == ranked[0].value and row.rank == ranked[0].rank]
 
     @property
-    def tied_with_first(self) -> int | None:
-        if not self.is_compared:
-            return None
-        return max(0, sum(row.group == 1 for row in self.rows) - 1)
+    def may_be_first(self) -> list[Row]:
+        """None that is ranked until all have been compared."""
+        return [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
 
     @property
     def ranking(self) -> Column | None:
@@ -210,9 +210,7 @@ class Board:
 
     def rank_of(self, row: Row) -> str:
         """`2–4` once all rows have been compared, `2` until then; nothing for what is not ranked."""
-        if row.rank is None:
-            return ""
-        return ranks(row.rank_low, row.rank_high) if self.is_compared else str(row.rank)
+        return rank_text(row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared)
 
     def place_of(self, row: Row) -> str:
         """`rank 2–4 of 18`, the one wording of pages, citations and badges."""
@@ -364,12 +362,10 @@ def _give_ranges(board: Board, by: str) -> None:
         unit = board.phase.task.unit
         board.separation = separation(ranks.first_two, unit=unit, rows=len(rows))
     board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
-    first_of_group: dict[int, int] = {}
     for row, standing in zip(rows, ranks.standings, strict=True):
-        row.rank_low, row.rank_high, row.group = standing.low, standing.high, standing.group
-        first = first_of_group.setdefault(standing.group, standing.rank)
+        row.rank_low, row.rank_high = standing.low, standing.high
         if board.by == SIGNIFICANCE:
-            row.rank = first
+            row.rank = standing.low
 
 
 def significant(value: float) -> float:

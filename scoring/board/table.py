@@ -49,10 +49,10 @@ def table(
     writer = writers.of(columns, compare)
     marks_groups = board.by == SIGNIFICANCE and query.sort == RANK
     written = []
-    group: int | None = None
+    reached: int | None = None
     for row in rows:
-        begins = marks_groups and row.group is not None and group is not None and row.group != group
-        group = row.group if row.group is not None else group
+        begins = marks_groups and row.rank is not None and reached is not None and row.rank > reached
+        reached = max(row.rank or 0, reached or 0) or None
         written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own_teams))
     ranking = board.ranking
     heads = [
@@ -310,6 +310,7 @@ class OwnRun:
     above: Row | None = None
     gap: str = ""
     p: float | None = None
+    is_first: bool = False
 
     @property
     def differs(self) -> bool:
@@ -327,7 +328,7 @@ class OwnRun:
 
 def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
     ranked = [row for row in board.rows if row.rank is not None]
-    ranking = board.ranking
+    ranking, is_first_sure = board.ranking, len(board.may_be_first) == 1
     runs = []
     for place, row in enumerate(ranked):
         if row.team_slug not in teams:
@@ -339,5 +340,6 @@ def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
             pair = Comparison.objects.filter(first=first, second=second, metric=ranking.metric)
             p = pair.values_list("p", flat=True).first()
             gap = shown(above.value - row.value, ranking.scale)
-        runs.append(OwnRun(row=row, place=board.place_of(row), above=above, gap=gap, p=p))
+        is_first = above is None and is_first_sure
+        runs.append(OwnRun(row=row, place=board.place_of(row), above=above, gap=gap, p=p, is_first=is_first))
     return runs

@@ -220,7 +220,8 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
         score = row["scores"].get(first, {})
         numbers = [score.get(part) for part in ("value", "low", "high")] if first else []
         written = ["" if number is None else f"{number:.6f}" for number in numbers]
-        rank = "" if row["rank"] is None else row["rank"]
+        # A site before 0.4.0 does not say how it prints a rank.
+        rank = row.get("ranks", "" if row["rank"] is None else row["rank"])
         rows.append((rank, row["team"] or row["kind"], row["system"], row["submission"], *written))
     yield from table_lines(heads, rows)
 

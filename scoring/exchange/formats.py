@@ -79,7 +79,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
                 "kind": row.kind,
                 "submission": str(row.submission),
                 "page": results.address_of(row),
-                **({} if row.rank is None else {"rank": str(row.rank)}),
+                **({} if row.rank is None else {"rank": results.board.rank_of(row)}),
             },
         },
         "evaluation_results": [

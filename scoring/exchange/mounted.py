@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from scoring.board.formatting import rank_text
 from scoring.offline.verify import CHECKSUMS, SEASON, existing, read_json, read_season, verify
 
 FOLDER = "archives"
@@ -28,7 +29,7 @@ class MountRefused(Exception):
 
 @dataclass(frozen=True)
 class BoardLine:
-    rank: object
+    rank: str
     system: str
     team: str
     cells: Sequence[str]
@@ -87,7 +88,9 @@ class Mounted:
         columns = [str(column["name"]) for column in content["columns"]]
         lines = [
             BoardLine(
-                rank="" if row["rank"] is None else row["rank"],
+                rank=rank_text(
+                    row["rank"], row["rank_low"], row["rank_high"], is_compared=content.get("compared", False)
+                ),
                 system=str(row["system"]),
                 team=str(row["team"] or row["kind"]),
                 cells=[_cell(row["scores"].get(column)) for column in columns],

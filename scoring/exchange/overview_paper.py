@@ -289,25 +289,26 @@ def results_text(season: Season, boards: Sequence[Board]) -> str:
 
 
 def _first(board: Board) -> Iterator[str]:
-    if not board.first:
+    if not board.best:
         yield "No run of a team is ranked."
         return
     ranked = sum(row.rank is not None for row in board.rows)
-    verb = "is" if len(board.first) == 1 else "share the first place"
-    first = listed([f"{_system(row)} with {_number(board, row)}" for row in board.first])
-    yield f"First of {counted(ranked, 'ranked run')} {verb} {first}." if verb == "is" else f"{first} {verb}."
+    verb = "has" if len(board.best) == 1 else "have"
+    best = listed([f"{_system(row)} with {_number(board, row)}" for row in board.best])
+    is_sure = len(board.may_be_first) == 1
+    yield f"Of {counted(ranked, 'ranked run')} {best} {'is first' if is_sure else f'{verb} the best value'}."
     if not board.is_compared:
         if ranked > 1:
             yield "Significance has not been computed yet."
         return
-    first_runs = {row.submission for row in board.first}
-    others = [row for row in board.rows if row.group == 1 and row.submission not in first_runs]
+    best_runs = {row.submission for row in board.best}
+    others = [row for row in board.may_be_first if row.submission not in best_runs]
     if others:
         names = [_system(row) for row in others[:MAX_NAMED]]
         rest = [counted(len(others) - MAX_NAMED, "other")] if len(others) > MAX_NAMED else []
-        yield f"Not significantly different from the first: {listed([*names, *rest])}."
-    elif ranked > len(board.first):
-        verb = "It is" if len(board.first) == 1 else "They are"
+        yield f"May be first as well: {listed([*names, *rest])}."
+    elif ranked > len(board.best):
+        verb = "It is" if len(board.best) == 1 else "They are"
         yield f"{verb} significantly better than every other ranked run."
 
 

@@ -445,9 +445,7 @@ def _check_ranks(
         for run, value in cells.items()
     }
     for run, standing in ranks_again(values, tests).items():
-        expected = dict(
-            zip(RANKED, (standing.rank, standing.low, standing.high, standing.group), strict=True)
-        )
+        expected = dict(zip(RANKED, (standing.rank, standing.low, standing.high, standing.low), strict=True))
         # The rank follows from the value; the others from tests, which are checked or are not.
         names = RANKED if len(repeatable) == len(tests) else RANKED[:1]
         verified.unchecked[why] += len(RANKED) - len(names)

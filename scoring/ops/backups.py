@@ -237,7 +237,7 @@ def _digest(board: Board) -> str:
                 row.system,
                 row.team,
                 row.kind,
-                [row.rank, row.rank_low, row.rank_high, row.group],
+                [row.rank, row.rank_low, row.rank_high],
                 sorted((names[name], *cell[1:]) for name, cell in row.scores.items()),
             ]
             for row in board.rows

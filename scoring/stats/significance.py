@@ -454,12 +454,11 @@ ROW, BOARD = "row", "board"
 
 @dataclass(frozen=True)
 class Standing:
-    """A row's rank by value, the ranks that it may have, and the number of its group, from 1."""
+    """A row's rank by value, and the ranks that it may have."""
 
     rank: int
     low: int
     high: int
-    group: int
 
 
 def standings_of(
@@ -469,7 +468,8 @@ def standings_of(
 
     Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic Studies. Each row asks
     its own family of questions, so Holm's correction is over the comparisons of that row; ``BOARD`` corrects
-    over all pairs of the board instead.
+    over all pairs of the board instead. Two rows are told apart where the families of both say so, so that
+    what the ranks of one say of the other, those of the other say too.
 
     ``values`` are turned so that higher is better; NaN ranks last. ``p[i, j]`` is the p-value of rows i and
     j, the same as ``p[j, i]``; NaN where they have not been compared, which leaves their order open.
@@ -479,15 +479,12 @@ def standings_of(
         raise ValueError(f"{count} rows and p-values of {p.shape}")
     merits = np.where(np.isnan(values), -np.inf, np.asarray(values, dtype=float))
     differs = differing(p, family=family, alpha=alpha)
+    differs &= differs.T
     better = merits[None, :] > merits[:, None]
     ranks = 1 + better.sum(axis=1)
     low = 1 + (differs & better).sum(axis=1)
     high = count - (differs & better.T).sum(axis=1)
-    numbers = groups(merits, differs)
-    return [
-        Standing(rank=int(ranks[row]), low=int(low[row]), high=int(high[row]), group=numbers[row])
-        for row in range(count)
-    ]
+    return [Standing(rank=int(ranks[row]), low=int(low[row]), high=int(high[row])) for row in range(count)]
 
 
 def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
@@ -513,18 +510,3 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     else:
         raise ValueError(f"there is no family “{family}”; there are {ROW}, {BOARD}")
     return np.asarray(np.nan_to_num(adjusted, nan=1.0) <= alpha)
-
-
-def groups(merits: Floats, differs: NDArray[np.bool_]) -> list[int]:
-    """The group of each row: going down the board, one that differs from its group's first begins the next.
-
-    Rows of one value share a group, as they share a rank.
-    """
-    numbers = [0] * len(merits)
-    group, first, last = 0, -1, -1
-    for row in np.argsort(-merits, kind="stable").tolist():
-        is_tied = last >= 0 and merits[row] == merits[last]
-        if first < 0 or (differs[first, row] and not is_tied):
-            group, first = group + 1, row
-        numbers[row], last = group, row
-    return numbers

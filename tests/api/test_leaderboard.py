@@ -57,7 +57,7 @@ def test_a_row_says_whose_it_is_and_a_baseline_has_no_rank(world, board):
     rows = {row["submission"]: row for row in asked(world)["rows"]}
     row = rows[runs["stranger"].pk]
     assert set(row) == {
-        "rank", "rank_low", "rank_high", "group", "team", "team_name", "has_organiser", "system",
+        "rank", "ranks", "rank_low", "rank_high", "group", "team", "team_name", "has_organiser", "system",
         "submission", "kind", "scores", "team_reported", "card",
     }  # fmt: skip
     assert (row["rank"], row["kind"]) == (1, "primary")

@@ -99,14 +99,15 @@ def test_the_facts_of_the_results_section(client, season, phase):
     assert found.startswith("# Results of CL\\-Summ 2031\n")
     assert "2 teams take part." in found
     assert re.search(rf"^- {re.escape(str(phase.task))}, Test: .+ runs of 2 teams\.$", found, re.MULTILINE)
-    assert "First of 2 ranked runs is beta\\_1 of Team B with 0.6000 (0.5500 to 0.6500)." in found
+    assert "Of 2 ranked runs beta\\_1 of Team B with 0.6000 (0.5500 to 0.6500) has the best value." in found
     assert "Significance has not been computed yet." in found
     assert "The best baseline is Lead with 0.3000 (0.2500 to 0.3500); 2 ranked runs are better." in found
     assert "hardest C90\\-2039 (mean 0.2500 on 5 of the gold), easiest E03\\-1020 (mean 0.8500" in found
     compared(phase, 0.4)
     found = written(client, season, "results.md")
-    assert "Not significantly different from the first: alpha of Team A." in found
+    assert "May be first as well: alpha of Team A." in found
     compared(phase, 0.001)
+    assert "is first." in written(client, season, "results.md")
     assert "It is significantly better than every other ranked run." in written(client, season, "results.md")
 
 

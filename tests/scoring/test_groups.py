@@ -1,4 +1,4 @@
-"""Rank intervals and groups, as tables."""
+"""Rank intervals, as tables."""
 
 import math
 
@@ -19,31 +19,51 @@ def p_values(count: int, same: set[tuple[int, int]] = frozenset(), p: float = 1e
 
 def test_rows_that_all_differ_have_one_rank_each():
     assert standings_of([0.9, 0.7, 0.8], p_values(3)) == [
-        Standing(rank=1, low=1, high=1, group=1),
-        Standing(rank=3, low=3, high=3, group=3),
-        Standing(rank=2, low=2, high=2, group=2),
+        Standing(rank=1, low=1, high=1),
+        Standing(rank=3, low=3, high=3),
+        Standing(rank=2, low=2, high=2),
     ]
 
 
-def test_rows_that_do_not_differ_share_their_ranks_and_a_group():
+def test_rows_that_do_not_differ_share_their_ranks():
     standings = standings_of([0.9, 0.8, 0.7], p_values(3, {(0, 1), (0, 2), (1, 2)}))
-    assert [(row.rank, row.low, row.high, row.group) for row in standings] == [
-        (1, 1, 3, 1),
-        (2, 1, 3, 1),
-        (3, 1, 3, 1),
-    ]
+    assert [(row.rank, row.low, row.high) for row in standings] == [(1, 1, 3), (2, 1, 3), (3, 1, 3)]
 
 
-def test_a_group_ends_with_the_row_that_differs_from_its_first():
+def test_a_row_between_two_that_differ_may_have_the_rank_of_either():
     """The second row differs from neither neighbour; the third from the first."""
     standings = standings_of([0.9, 0.8, 0.7, 0.6], p_values(4, {(0, 1), (1, 2), (2, 3)}))
-    assert [row.group for row in standings] == [1, 1, 2, 2]
     assert [(row.low, row.high) for row in standings] == [(1, 2), (1, 3), (2, 4), (3, 4)]
 
 
-def test_equal_values_share_rank_and_group():
+def test_equal_values_share_a_rank():
     standings = standings_of([0.5, 0.9, 0.5], p_values(3, {(0, 2)}))
-    assert [(row.rank, row.group) for row in standings] == [(2, 2), (1, 1), (2, 2)]
+    assert [(row.rank, row.low, row.high) for row in standings] == [(2, 2, 3), (1, 1, 1), (2, 2, 3)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_one_rank_says_of_another_that_one_says_too(seed):
+    """Random boards: with ties, rows that were not compared, and p-values about the correction's limits."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 15))
+    p = np.triu(rng.choice([1e-5, 0.004, 0.01, 0.03, 0.2, math.nan], (count, count)), 1)
+    p += p.T
+    values = np.round(rng.normal(0, 1, count), 1)
+    standings = standings_of(values.tolist(), p)
+    for one in standings:
+        assert 1 <= one.low <= one.rank <= one.high <= count
+    # Each pair that is told apart moves one row's best rank down and the other's worst rank up.
+    assert sum(row.low - 1 for row in standings) == sum(count - row.high for row in standings)
+    # Each row alone told apart from another: both sides of the pair change, or neither.
+    for one in range(count):
+        for other in range(one):
+            pair = standings_of([values[one], values[other]], p[np.ix_([one, other], [one, other])])
+            assert (pair[0].low == pair[0].high) == (pair[1].low == pair[1].high)
+    surely_above = [
+        (a, b) for a in range(count) for b in range(count) if standings[a].high < standings[b].low
+    ]
+    assert all(values[a] > values[b] for a, b in surely_above)
+    assert min((row.low for row in standings), default=1) == 1
 
 
 def test_undefined_values_come_last_together():
@@ -72,7 +92,7 @@ def test_a_row_corrects_over_its_own_comparisons_and_the_board_over_all():
 
 
 def test_a_board_of_one_row_or_none():
-    assert standings_of([0.3], np.full((1, 1), math.nan)) == [Standing(1, 1, 1, 1)]
+    assert standings_of([0.3], np.full((1, 1), math.nan)) == [Standing(1, 1, 1)]
     assert standings_of([], np.zeros((0, 0))) == []
 
 

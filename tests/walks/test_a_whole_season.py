@@ -271,7 +271,7 @@ def takes_it_all_away(olga: Person, reader: Person) -> None:
         teams = archive.read("participants.csv").decode()
     assert "bee-1" in board
     assert "ant-1" not in board
-    assert "First of 1 ranked run is bee\\-1 of Busy Bees" in facts
+    assert "Of 1 ranked run bee\\-1 of Busy Bees" in facts
     assert "Counting Ants" in teams
     olga.go(f"{ORGANISE}runs/")
     with olga.page.expect_download() as download:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_safe
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
 from scoring.board.confirming import confirmation_of, errata_for
-from scoring.board.formatting import interval, metric_label, ranks, shown
+from scoring.board.formatting import interval, metric_label, rank_text, shown
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.snapshots import keep, keep_cited, snapshot_for
 from scoring.board.standings import standing_of
@@ -86,7 +86,7 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
     contrastive = _("contrastive") if row["kind"] == Submission.Kind.CONTRASTIVE else ""
     return {
         "submission": row["submission"],
-        "rank": ranks(row["rank_low"], row["rank_high"]) if is_compared else str(row["rank"] or ""),
+        "rank": rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
         "system": row["system"],
         "team": ", ".join(filter(None, (owner, contrastive))),
         "marks": [words for _, words in marks_of(row.get("card", {}))],
