@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, models, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 from django_q.tasks import async_task
@@ -44,6 +45,8 @@ KINDS = {
 
 #: Jobs woken again in one sweep. Whoever takes one of them wakes the next.
 MAX_WOKEN = 20
+#: Seconds, beside the time between sweeps, after which a job that waits for something is tried again.
+LONGEST_WAIT = 300
 
 log = logging.getLogger(__name__)
 
@@ -202,13 +205,19 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Something is missing that is not its fault: the job waits, uncounted, and a sweep resumes it."""
-    waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": until or from_now()}
+    """Something is missing that is not its fault: the job waits, uncounted, and a sweep resumes it.
+
+    The longer it has waited the seldomer, since each try costs a process.
+    """
+    waited = (timezone.now() - job.created_at).total_seconds()
+    waking = until or from_now(min(max(waited - settings.LEASE_SECONDS, 0) / 4, LONGEST_WAIT))
+    waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": waking}
     with transaction.atomic():
         if not end_lease(job, is_counted=False, progress=0, **waiting):
             return False
         kind_of(job).moved(job, State.WAITING, reason)
-    log.warning("Job %s waits: %s", job.pk, reason, extra=described(job))
+    level = logging.WARNING if waited < settings.LEASE_SECONDS else logging.INFO
+    log.log(level, "Job %s waits: %s", job.pk, reason, extra=described(job))
     return True
 
 

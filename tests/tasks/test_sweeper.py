@@ -69,6 +69,15 @@ def test_of_a_long_queue_the_head_is_woken_again_by_one_wake(settings):
     assert OrmQ.objects.count() == 1
 
 
+def test_a_job_that_has_waited_long_is_tried_more_seldom(job, settings):
+    settings.LEASE_SECONDS = 30
+    Job.objects.filter(pk=job.pk).update(created_at=after(-400))
+    engine.defer(engine.claim(job.pk, "host:1:2"), "No model is there.")
+    for seconds, state in ((100, "waiting"), (160, "queued")):
+        sweep(after(seconds))
+        assert read(job).state == state
+
+
 def test_a_job_that_waits_is_tried_again_and_its_run_waits_until_then(job, settings):
     engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
     assert sweep(after(settings.LEASE_SECONDS - 10)).resumed == 0

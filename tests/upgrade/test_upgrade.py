@@ -4,13 +4,17 @@ import hashlib
 import json
 import lzma
 import math
+import re
+import sqlite3
 import subprocess
 import sys
 import tarfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import migrate
 from tests.upgrade.work_under_way import add_work, expected, in_site, jobs_of
 
 HERE = Path(__file__).resolve().parent
@@ -51,6 +55,31 @@ def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(relea
     assert changes(before, json.loads(told.stdout)) == []
     if release == "0.3.0":
         assert in_site(tmp_path, jobs_of) == expected()
+    # An empty database is not brought there step by step, and comes to the same.
+    empty = tmp_path / "empty.sqlite3"
+    migrate(f"sqlite:///{empty}")
+    assert contents(empty) == contents(tmp_path / "citeboard.sqlite3")
+
+
+def contents(path: Path) -> dict[str, object]:
+    """Tables with columns, keys and constraints in any order, indexes, and the rows that migrations write."""
+    with closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        named = {name: sql for kind, name, sql in rows if kind != "table"}
+        for name, sql in ((name, sql) for kind, name, sql in rows if kind == "table"):
+            columns = database.execute(f"PRAGMA table_info('{name}')").fetchall()
+            keys = database.execute(f"PRAGMA foreign_key_list('{name}')").fetchall()
+            parts = sql[sql.index("(") + 1 : sql.rindex(")")]
+            named[name] = (
+                sorted(column[1:] for column in columns),
+                sorted(key[2:] for key in keys),
+                sorted(re.findall(r"CONSTRAINT \S+ (?:CHECK|UNIQUE) .*?(?=, CONSTRAINT|, \"|$)", parts)),
+                sorted(re.findall(r'"(\w+)"[^,]* UNIQUE', parts)),
+            )
+        applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
+        epochs = database.execute("SELECT number FROM core_schemaepoch").fetchall()
+    assert len(named) > 100
+    return {**named, "migrations": sorted(applied), "epochs": epochs}
 
 
 def test_a_number_that_is_gone_or_another_is_found():
