@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -261,34 +261,63 @@ class OverallPlaceSerializer(serializers.Serializer[Any]):
     rank_high = serializers.IntegerField()
 
 
+class OverallWithoutSerializer(serializers.Serializer[Any]):
+    """The rank that a team would have if the task of this phase were left out."""
+
+    phase = serializers.IntegerField()
+    rank = serializers.IntegerField()
+
+
 class OverallRowSerializer(serializers.Serializer[Any]):
-    """A team; boards that it is not on are left out and give no points."""
+    """A team; boards that it is not on are left out, unless absences count as last places."""
 
     rank = serializers.IntegerField()
+    ranks = serializers.CharField(help_text="As it is printed: the ranks in the orders that are possible.")
+    rank_low = serializers.IntegerField()
+    rank_high = serializers.IntegerField()
     team = serializers.SlugField()
     team_name = serializers.CharField()
     has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
     boards = serializers.IntegerField()
+    absent = serializers.IntegerField(help_text="The boards that it is not on.")
+    share = serializers.FloatField(
+        help_text="Of the other teams of a board those behind it, ties by half; the mean."
+    )
+    share_low = serializers.FloatField()
+    share_high = serializers.FloatField()
     mean_rank = serializers.FloatField()
-    borda = serializers.IntegerField(help_text="A point for each place above the last of a board.")
+    borda = serializers.FloatField(help_text="The teams behind it on all boards, ties by half.")
     borda_low = serializers.IntegerField()
     borda_high = serializers.IntegerField()
     places = OverallPlaceSerializer(many=True)
+    without = OverallWithoutSerializer(many=True)
 
 
 class OverallSerializer(serializers.Serializer[Any]):
     """Best first."""
 
+    absences = serializers.ChoiceField(choices=["left-out", "last"])
     boards = OverallBoardSerializer(many=True)
     rows = OverallRowSerializer(many=True)
 
 
-@get("seasons/<slug:slug>/overall/", of=season_for, answers=OverallSerializer, is_open=True)
+@get(
+    "seasons/<slug:slug>/overall/",
+    of=season_for,
+    answers=OverallSerializer,
+    is_open=True,
+    parameters=[
+        OpenApiParameter(
+            "absences", str, description="`last`: a board that a team is not on counts as a last place."
+        )
+    ],
+)
 def overall(request: Request, season: Season) -> Response:
     """A season's teams over all its tasks, where its organisers want that."""
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
-    return Response(overall_values(overall_table(season)))
+    counts_absences = request.query_params.get("absences") == "last"
+    return Response(overall_values(overall_table(season, counts_absences=counts_absences)))
 
 
 class PaperSerializer(serializers.Serializer[Any]):

@@ -14,6 +14,7 @@ from django.core.cache import cache, caches
 from django.db import transaction
 from django.db.models import Avg, F, Q
 from django.utils.translation import gettext as _
+from numpy.typing import NDArray
 
 from citeboard.core import storage
 from citeboard.core.release import release
@@ -36,6 +37,7 @@ from scoring.stats.significance import (
     order_chance,
     smallest_p,
     standings_of,
+    surely_above,
     trials_for,
     typical_error,
 )
@@ -219,12 +221,8 @@ def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metr
     kept: Ranks | None = caches["results"].get(name)
     if kept is not None and kept.rows == tuple(rows):
         return kept
-    place = {evaluation: number for number, evaluation in enumerate(rows)}
-    p = np.ones((len(rows), len(rows)))
     pairs = known_pairs(rows, metric)
-    for first, second, value in pairs:
-        a, b = place[first], place[second]
-        p[a, b] = p[b, a] = math.nan if value is None else value
+    p = _p_values(rows, pairs)
     merits = [math.nan if value is None else value for value in values]
     standings = standings_of(merits, p)
     first_two = None
@@ -239,6 +237,21 @@ def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metr
     ranks = Ranks(rows=tuple(rows), standings=standings, is_complete=is_complete, first_two=first_two)
     caches["results"].set(name, ranks, SECONDS)
     return ranks
+
+
+def _p_values(rows: Sequence[int], pairs: Sequence[tuple[int, int, float | None]]) -> NDArray[np.float64]:
+    place = {evaluation: number for number, evaluation in enumerate(rows)}
+    p = np.ones((len(rows), len(rows)))
+    for first, second, value in pairs:
+        a, b = place[first], place[second]
+        p[a, b] = p[b, a] = math.nan if value is None else value
+    return p
+
+
+def told_apart(rows: Sequence[int], values: Sequence[float | None], metric: str) -> NDArray[np.bool_]:
+    """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
+    merits = np.array([-math.inf if value is None else value for value in values])
+    return surely_above(merits, _p_values(rows, known_pairs(rows, metric)))
 
 
 def _order_chance(pair: Comparison, rows: Sequence[int], metric: str) -> float | None:

@@ -411,6 +411,7 @@ def classes_latex(
 
 def overall_values(table: Overall) -> dict[str, Any]:
     return {
+        "absences": "last" if table.counts_absences else "left-out",
         "boards": [
             {
                 "phase": board.phase.pk,
@@ -423,10 +424,17 @@ def overall_values(table: Overall) -> dict[str, Any]:
         "rows": [
             {
                 "rank": row.rank,
+                "ranks": row.ranks,
+                "rank_low": row.rank_low,
+                "rank_high": row.rank_high,
                 "team": row.slug,
                 "team_name": row.team,
                 "has_organiser": row.has_organiser,
                 "boards": len(row.places),
+                "absent": len(table.boards) - len(row.places),
+                "share": row.share,
+                "share_low": row.share_low,
+                "share_high": row.share_high,
                 "mean_rank": row.mean_rank,
                 "borda": row.borda,
                 "borda_low": row.borda_low,
@@ -435,6 +443,7 @@ def overall_values(table: Overall) -> dict[str, Any]:
                     {"phase": phase, "rank": place.rank, "rank_low": place.low, "rank_high": place.high}
                     for phase, place in row.places.items()
                 ],
+                "without": [{"phase": phase, "rank": rank} for phase, rank in row.without.items()],
             }
             for row in table.rows
         ],
@@ -448,29 +457,38 @@ def overall_json(season: Season, table: Overall) -> str:
 def overall_csv(season: Season, table: Overall) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
-    heads = ["rank", "team", "mean_rank", "borda", "borda_low", "borda_high", "boards", *boards]
+    heads = [
+        "rank", "ranks", "rank_low", "rank_high", "team", "share", "share_low", "share_high", "mean_rank",
+        "borda", "borda_low", "borda_high", "boards", "absent", *boards,
+        *(f"rank_without_{board}" for board in boards),
+    ]  # fmt: skip
     lines = []
     for row in table.rows:
         places = [
             row.places[board.phase.pk].rank if board.phase.pk in row.places else "" for board in table.boards
         ]
-        numbers = [row.mean_rank, row.borda, row.borda_low, row.borda_high, len(row.places)]
+        numbers = [
+            row.share, row.share_low, row.share_high, row.mean_rank, row.borda, row.borda_low, row.borda_high,
+            len(row.places), len(table.boards) - len(row.places),
+        ]  # fmt: skip
+        without = [row.without.get(board.phase.pk, "") for board in table.boards]
+        known = [row.rank, row.ranks, row.rank_low, row.rank_high]
         marks = ["yes" if row.has_organiser else ""] if has_organisers else []
-        lines.append([row.rank, plain(row.team), *numbers, *places, *marks])
+        lines.append([*known, plain(row.team), *numbers, *places, *without, *marks])
     return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], lines)
 
 
 def overall_latex(season: Season, table: Overall) -> str:
-    heads = ["Rank", "Team", "Mean rank", "Borda", *(str(board.phase.task) for board in table.boards)]
+    heads = ["Rank", "Team", "Share", "Boards", *(str(board.phase.task) for board in table.boards)]
     lines = []
     for row in table.rows:
         places = [row.places.get(board.phase.pk) for board in table.boards]
         lines.append(
             [
-                str(row.rank),
+                row.ranks,
                 row.marked_name,
-                f"{row.mean_rank:.2f}",
-                f"{row.borda} [{row.borda_low}, {row.borda_high}]",
+                f"{100 * row.share:.1f} [{100 * row.share_low:.1f}, {100 * row.share_high:.1f}]",
+                f"{len(row.places)} of {len(table.boards)}",
                 *(ranks(place.low, place.high) if place else "" for place in places),
             ]
         )

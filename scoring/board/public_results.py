@@ -7,18 +7,21 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TypeVar
 
+import numpy as np
 from django.contrib.auth.models import AnonymousUser
 from django.core.cache import caches
 from django.http import Http404
 from django.utils.text import slugify
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from numpy.typing import NDArray
 
 from citeboard.core.release import release
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team
 from scoring.board.cache import SECONDS
-from scoring.board.formatting import interval, metric_label, shown
+from scoring.board.comparisons import told_apart
+from scoring.board.formatting import interval, metric_label, ranks, shown
 from scoring.board.standings import WITH_ORGANISER, Board, Cell, Column, Row, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from scoring.models import Evaluation
@@ -247,78 +250,123 @@ def first_places(board: Board) -> tuple[FirstPlace, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
+    """Among the teams of a board: ``low`` to ``high`` are of the orders that its tests leave possible;
+    ``points`` are the teams behind it, those with the same rank by half.
+    """
+
     rank: int
     low: int
     high: int
+    points: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class OverallBoard:
+    """``above`` has by team those that are surely above it, be it through others."""
+
     phase: Phase
-    teams: int
     places: Mapping[str, Place]
+    above: Mapping[str, frozenset[str]]
+
+    @property
+    def teams(self) -> int:
+        return len(self.places)
+
+    def share(self, points: float) -> float:
+        """Of the other teams, how many stand behind."""
+        return points / (self.teams - 1)
 
 
 @dataclass(kw_only=True)
 class OverallRow:
+    """``share`` is the mean of those on the team's boards, and so are its ends; ``without`` has by phase the
+    rank that the team would have if the task were left out.
+    """
+
     team: str
     slug: str
     has_organiser: bool = False
     places: dict[int, Place] = field(default_factory=dict)
     mean_rank: float = 0.0
-    borda: int = 0
+    borda: float = 0.0
     borda_low: int = 0
     borda_high: int = 0
+    share: float = 0.0
+    share_low: float = 0.0
+    share_high: float = 0.0
     rank: int = 0
+    rank_low: int = 0
+    rank_high: int = 0
+    without: dict[int, int] = field(default_factory=dict)
 
     @property
     def marked_name(self) -> str:
         return f"{self.team}, {WITH_ORGANISER}" if self.has_organiser else self.team
+
+    @property
+    def ranks(self) -> str:
+        return ranks(self.rank_low, self.rank_high)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overall:
     boards: list[OverallBoard]
     rows: list[OverallRow]
+    counts_absences: bool = False
 
 
-def overall(season: Season) -> Overall:
-    """Of each task the last phase counts on which everybody sees who has which rank."""
+def overall(season: Season, *, counts_absences: bool = False) -> Overall:
+    """Of each task the last phase counts on which everybody sees who of at least two teams has which rank.
+
+    A team's share is over the boards that it is on, or over all where absences count as a last place.
+    """
     teams: dict[str, OverallRow] = {}
     boards = []
     for task in season.tasks.all():
         for phase in looked_up(task.phases.select_related("task__season").order_by("-opens", "-pk")):
             if contributes(phase):
+                board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
                 # A team may have several rows; its best one counts.
                 best: dict[str, Row] = {}
-                for board_row in standings(phase, AnonymousUser(), audience=Audience.PUBLIC).rows:
-                    if board_row.rank is not None and board_row.team_slug and board_row.team:
-                        best.setdefault(board_row.team_slug, board_row)
-                        team = OverallRow(
-                            team=board_row.team,
-                            slug=board_row.team_slug,
-                            has_organiser=board_row.has_organiser,
-                        )
-                        teams.setdefault(board_row.team_slug, team)
-                if best:
-                    boards.append(OverallBoard(phase=phase, teams=len(best), places=_places(best)))
+                for row in board.rows:
+                    if row.rank is not None and row.team_slug and row.team:
+                        best.setdefault(row.team_slug, row)
+                if len(best) > 1:
+                    boards.append(_overall_board(board, best))
+                    for slug, row in best.items():
+                        own = OverallRow(team=row.team or "", slug=slug, has_organiser=row.has_organiser)
+                        teams.setdefault(slug, own).places[phase.pk] = boards[-1].places[slug]
                     break
-    for slug, row in teams.items():
-        # A point for each place above the last; the ends add up the best and the worst open ranks.
+    return overall_of(boards, list(teams.values()), counts_absences=counts_absences)
+
+
+def overall_of(
+    boards: list[OverallBoard], rows: list[OverallRow], *, counts_absences: bool = False
+) -> Overall:
+    for own in rows:
+        own.mean_rank = fmean(place.rank for place in own.places.values())
         for contributing in boards:
-            if place := contributing.places.get(slug):
-                row.places[contributing.phase.pk] = place
-                row.borda += contributing.teams - place.rank
-                row.borda_low += contributing.teams - place.high
-                row.borda_high += contributing.teams - place.low
-    rows = [row for row in teams.values() if row.places]
-    for row in rows:
-        row.mean_rank = fmean(place.rank for place in row.places.values())
-    rows.sort(key=lambda row: (-row.borda, row.mean_rank, row.team))
-    for number, row in enumerate(rows):
-        before = rows[number - 1] if number else None
-        row.rank = before.rank if before is not None and before.borda == row.borda else number + 1
-    return Overall(boards=boards, rows=rows)
+            if place := contributing.places.get(own.slug):
+                own.borda += place.points
+                own.borda_low += contributing.teams - place.high
+                own.borda_high += contributing.teams - place.low
+        own.share, own.share_low, own.share_high = _shares(own.slug, boards, counts_absences=counts_absences)
+    by_share = _ranks_by_share(rows, boards, counts_absences=counts_absences)
+    left_out = {
+        one.phase.pk: _ranks_by_share(
+            rows, [other for other in boards if other is not one], counts_absences=counts_absences
+        )
+        for one in boards
+    }
+    for own in rows:
+        own.rank = by_share[own.slug]
+        own.without = {phase: found[own.slug] for phase, found in left_out.items() if own.slug in found}
+    is_above = _least_leads(rows, boards, counts_absences=counts_absences) > ROUNDING
+    for number, own in enumerate(rows):
+        own.rank_low = 1 + int(is_above[:, number].sum())
+        own.rank_high = len(rows) - int(is_above[number].sum())
+    rows.sort(key=lambda row: (row.rank, row.mean_rank, row.team))
+    return Overall(boards=boards, rows=rows, counts_absences=counts_absences)
 
 
 def contributes(phase: Phase) -> bool:
@@ -326,15 +374,96 @@ def contributes(phase: Phase) -> bool:
     return is_shown and shows_teams(phase, Audience.PUBLIC)
 
 
-def _places(best: Mapping[str, Row]) -> dict[str, Place]:
-    ranks = [row.rank or 0 for row in best.values()]
-    places = {}
-    for slug, row in best.items():
-        rank, low, high = row.rank or 0, row.rank_low or 0, row.rank_high or 0
-        among_teams = 1 + sum(other < rank for other in ranks)
-        places[slug] = Place(
-            rank=among_teams,
-            low=1 + sum(other < low for other in ranks),
-            high=sum(other <= high for other in ranks) if high > rank else among_teams,
-        )
-    return places
+#: Shares that differ by less are equal.
+ROUNDING = 1e-9
+
+
+def _weight(slug: str, boards: Sequence[OverallBoard], *, counts_absences: bool) -> float:
+    """Of a board in a team's mean; 0 where it is on none."""
+    count = len(boards) if counts_absences else sum(slug in board.places for board in boards)
+    return 1 / count if count else 0.0
+
+
+def _shares(
+    slug: str, boards: Sequence[OverallBoard], *, counts_absences: bool
+) -> tuple[float, float, float]:
+    """The mean share, and its least and its most."""
+    weight = _weight(slug, boards, counts_absences=counts_absences)
+    own = [(board, board.places[slug]) for board in boards if slug in board.places]
+    points = (
+        (board, (place.points, board.teams - place.high, board.teams - place.low)) for board, place in own
+    )
+    by_board = [[weight * board.share(number) for number in numbers] for board, numbers in points]
+    share, low, high = map(sum, zip(*by_board, strict=True)) if by_board else (0.0, 0.0, 0.0)
+    return share, low, high
+
+
+def _ranks_by_share(
+    rows: Sequence[OverallRow], boards: Sequence[OverallBoard], *, counts_absences: bool
+) -> dict[str, int]:
+    """Of the teams on one of the boards at least; equal shares share a rank."""
+    shares = {
+        row.slug: round(_shares(row.slug, boards, counts_absences=counts_absences)[0], 9)
+        for row in rows
+        if any(row.slug in board.places for board in boards)
+    }
+    return {slug: 1 + sum(other > share for other in shares.values()) for slug, share in shares.items()}
+
+
+def _least_leads(
+    rows: Sequence[OverallRow], boards: Sequence[OverallBoard], *, counts_absences: bool
+) -> NDArray[np.float64]:
+    """``[i, j]``: by how much at least the share of row i is larger than that of j, in all possible orders.
+
+    Of two that are told apart on a board that both count alike, one stands behind the other in each.
+    """
+    numbers = {row.slug: number for number, row in enumerate(rows)}
+    weights = np.array([_weight(row.slug, boards, counts_absences=counts_absences) for row in rows])
+    leads = np.zeros((len(rows), len(rows)))
+    for board in boards:
+        low, high = np.zeros(len(rows)), np.zeros(len(rows))
+        above = np.zeros(leads.shape)
+        for slug, place in board.places.items():
+            own = numbers[slug]
+            low[own], high[own] = board.share(board.teams - place.high), board.share(board.teams - place.low)
+            above[[numbers[other] for other in board.above[slug]], own] = 1
+        # Behind one stand all that are between both, and the other itself.
+        gaps = weights[:, None] * board.share(1.0) * (1 + above @ above)
+        is_sure = (above > 0) & (weights[:, None] == weights[None, :])
+        leads += np.where(is_sure, gaps, (weights * low)[:, None] - (weights * high)[None, :])
+    return leads
+
+
+def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
+    """The teams by their best rows. Without comparisons every order is possible, but for ranks of a month."""
+    ranked = [row for row in board.rows if row.rank is not None]
+    numbers = {row.evaluation: number for number, row in enumerate(ranked)}
+    of_teams = {slug: numbers[row.evaluation] for slug, row in best.items()}
+    places = np.array([row.rank or 0 for row in ranked])
+    if board.ranks_of is not None:
+        apart = places[None, :] < places[:, None]
+    else:
+        # Where ranks alone are shown, they order the rows as their values do.
+        metric = board.phase.task.task_type.rules[board.rules or ""][0].name
+        apart = told_apart([row.evaluation for row in ranked], (-places).tolist(), metric)
+    above: dict[str, frozenset[str]] = {}
+    # Best first, so that whoever is above has been looked at.
+    for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
+        direct = {other for other, place in of_teams.items() if apart[number, place]}
+        above[slug] = frozenset(direct.union(*(above.get(other, frozenset()) for other in direct)))
+    below = {slug: sum(slug in others for others in above.values()) for slug in best}
+    standing = [row.rank or 0 for row in best.values()]
+    return OverallBoard(
+        phase=board.phase,
+        above=above,
+        places={
+            slug: Place(
+                rank=1 + sum(other < (row.rank or 0) for other in standing),
+                low=1 + len(above[slug]),
+                high=len(best) - below[slug],
+                points=sum(other > (row.rank or 0) for other in standing)
+                + (standing.count(row.rank or 0) - 1) / 2,
+            )
+            for slug, row in best.items()
+        },
+    )

@@ -478,13 +478,17 @@ def standings_of(
     if p.shape != (count, count):
         raise ValueError(f"{count} rows and p-values of {p.shape}")
     merits = np.where(np.isnan(values), -np.inf, np.asarray(values, dtype=float))
-    differs = differing(p, family=family, alpha=alpha)
-    differs &= differs.T
     better = merits[None, :] > merits[:, None]
+    above = surely_above(merits, p, family=family, alpha=alpha)
     ranks = 1 + better.sum(axis=1)
-    low = 1 + (differs & better).sum(axis=1)
-    high = count - (differs & better.T).sum(axis=1)
+    low, high = 1 + above.sum(axis=1), count - above.sum(axis=0)
     return [Standing(rank=int(ranks[row]), low=int(low[row]), high=int(high[row])) for row in range(count)]
+
+
+def surely_above(merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
+    """``[i, j]``: whether row j is better than row i, and the families of both tell them apart."""
+    differs = differing(p, family=family, alpha=alpha)
+    return np.asarray(differs & differs.T & (merits[None, :] > merits[:, None]))
 
 
 def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:

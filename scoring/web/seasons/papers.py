@@ -11,10 +11,12 @@ from django.views.decorators.http import require_safe
 from citeboard.core import storage
 from citeboard.core.api import readable_anywhere
 from citeboard.core.storage.downloads import download
+from citeboard.core.words import in_decimals
 from scoring.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
 from scoring.board import exports
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.formatting import dimension_label, metric_label, ranks
+from scoring.board.public_results import Overall
 from scoring.board.public_results import overall as overall_table
 from scoring.board.standings import Board
 from scoring.exchange.citations import of_paper
@@ -204,19 +206,26 @@ ranked_seasons = Pages(_ranked, "season", context=lambda season: {"season": seas
 @ranked_seasons.page("seasons/overall.html")
 def overall(request: HttpRequest, season: Season) -> Answer:
     """Teams over all tasks of the season, where its organisers want that."""
-    table = overall_table(season)
+    table = _overall(request, season)
     lines = []
     for row in table.rows:
         # On each board `2–4`, or nothing where the team does not stand there.
         places = [board.places.get(row.slug) for board in table.boards]
         words = [ranks(place.low, place.high) if place else "" for place in places]
-        lines.append({"row": row, "places": words})
-    return {"table": table, "lines": lines, "forms": list(FORMS)}
+        without = [row.without.get(board.phase.pk, "") for board in table.boards]
+        shares = [f"{100 * share:.1f}" for share in (row.share, row.share_low, row.share_high)]
+        lines.append({"row": row, "places": words, "without": without, "shares": [*map(in_decimals, shares)]})
+    has_absences = any(len(row.places) < len(table.boards) for row in table.rows)
+    return {"table": table, "lines": lines, "forms": list(FORMS), "has_absences": has_absences}
+
+
+def _overall(request: HttpRequest, season: Season) -> Overall:
+    return overall_table(season, counts_absences=request.GET.get("absences") == "last")
 
 
 @readable_anywhere
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
     content_type, written = FORMS[form]
-    content = written(season, overall_table(season))
+    content = written(season, _overall(request, season))
     return attachment(content, content_type, f"{season.slug}-overall.{form}")
