@@ -132,18 +132,17 @@ def _shared(season: Season) -> dict[tuple[int, str], list[str]]:
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
         near = other.task.season_id == season.pk
-        facts = {
-            "version": own.number,
-            "same": overlap.same,
-            "held": overlap.held,
-            "alike": overlap.alike,
-            "where": f"{other.task}, {other.split}, v{other.number}" if near else _("gold of another season"),
+        where = f"{other.task}, {other.split}, v{other.number}" if near else _("gold of another season")
+        counts = {
+            _("scored instances: %s"): overlap.same,
+            _("instances in the files: %s"): overlap.held,
+            _("shown alike and answered otherwise: %s"): overlap.alike,
         }
-        words = _(
-            "v%(version)s has %(same)s scored instances in common with %(where)s, its files hold %(held)s of "
-            "the same, and %(alike)s show the same and have another answer"
-        )
-        told.setdefault((own.task_id, own.split), {})[words % facts] = None
+        shared = ", ".join(words % count for words, count in counts.items() if count)
+        words = _("v%(version)s has in common with %(where)s: %(shared)s")
+        told.setdefault((own.task_id, own.split), {})[
+            words % {"version": own.number, "where": where, "shared": shared}
+        ] = None
     return {key: list(words) for key, words in told.items()}
 
 

@@ -6,6 +6,7 @@ Exact match and ROUGE-Lsum are those of ALCE (Gao et al. 2023), on the answer wi
 import math
 import re
 import string
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 
@@ -56,9 +57,9 @@ class AnswerMetric(MeanMetric):
     def applies(self, question: Question) -> bool:
         return True
 
+    @abstractmethod
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         """The columns of one response."""
-        raise NotImplementedError
 
 
 class ExactMatch(AnswerMetric):
@@ -116,7 +117,7 @@ class ListAnswers(AnswerMetric):
         return precision, *recalls, *(float(harmonic_mean(precision, recall)) for recall in recalls)
 
 
-class AnswerRouge(AnswerMetric):
+class AnswerRouge(MeanMetric):
     """ROUGE-Lsum F1 with stemming against the reference that it fits best, a sentence being a line.
 
     Questions that have short answers and no reference do not count.

@@ -4,6 +4,7 @@ All but the correlations of ranks (``scoring.metrics.weighted``) follow from sum
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,9 +48,9 @@ class Moments(Metric):
             means = sums / count[..., None]
             return np.asarray(np.where(count > 0, self.of_means(means), np.nan))
 
+    @abstractmethod
     def of_means(self, means: Floats) -> Floats:
         """From (…, 7) means of the columns to (…) values."""
-        raise NotImplementedError
 
 
 def variances(means: Floats) -> tuple[Floats, Floats, Floats]:

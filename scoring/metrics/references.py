@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -28,9 +29,9 @@ class OfReferences(MeanMetric):
     decisive: str
 
     @property
+    @abstractmethod
     def measure(self) -> TextMean:
         """What measures two texts."""
-        raise NotImplementedError
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         places = [row for row, references in enumerate(gold) for _ in references or ()]

@@ -5,6 +5,7 @@ its signature stands inside ours.
 """
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import chain
@@ -48,9 +49,9 @@ class Counted(Metric):
         pairs = zip(texts_of(answers), texts_of(gold), strict=True)
         return np.column_stack([self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts])
 
+    @abstractmethod
     def counts_of(self, texts: Sequence[str]) -> Floats:
         """What sacreBLEU counts in each pair, a row each; in ``texts`` its gold follows each answer."""
-        raise NotImplementedError
 
     def instances(self, stats: Floats, has_gold: Any) -> int:
         return int(stats[:, -1].sum())
@@ -64,9 +65,9 @@ class Counted(Metric):
             return np.full(sums.shape[:-1], np.nan)
         return np.asarray(np.where(sums[..., -1] > 0, self.corpus_value(sums[..., :-1]), np.nan))
 
+    @abstractmethod
     def corpus_value(self, counts: Floats) -> Floats:
         """The value of summed counts, from 0 to 100."""
-        raise NotImplementedError
 
 
 class Bleu(Counted):

@@ -4,6 +4,7 @@ Counts are pooled over all instances; 0/0 is 0. An instance without an answer ha
 """
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -27,9 +28,9 @@ class PooledSpans(Metric):
         super().__init__(name, rules)
         self.part = part
 
+    @abstractmethod
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
         """Of one instance."""
-        raise NotImplementedError
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         rows = [

@@ -4,6 +4,7 @@ Weights of 0 and 1 leave units out and make classes, others resample. Each is co
 once, from one order of the rows.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,8 +68,9 @@ class Scored(WeightedMetric):
             return np.full(weights.shape[:-1], np.nan)
         return self.of_thresholds(right, wrong)
 
+    @abstractmethod
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        raise NotImplementedError
+        """(…,) values from the summed weights of right and wrong at each threshold and above."""
 
 
 class Auroc(Scored):

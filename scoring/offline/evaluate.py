@@ -115,31 +115,15 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
     unit_names, units = numbered_units(pairs)
     cluster_names, clusters = numbered_clusters(pairs)
     has_gold = present(pairs.gold)
-    intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     # Under some official rules a run without the topics of a part has no row in it.
     is_empty = rows is not None and not len(rows)
+    resampled = (unit_names, units) if clusters is None else (cluster_names, clusters)
+    intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     if resampling.resamples and not is_empty:
-        # Metrics of one statistic share its rows.
-        by = units if clusters is None else clusters
-        sums = {name: unit_sums(stats, by) for name, stats in statistics.items()}
-        measured: list[Measured] = [
-            (
-                metric,
-                unit_rows(metric, statistics[metric.statistic], units, clusters)
-                if metric.per_unit or isinstance(metric, WeightedMetric)
-                else sums[metric.statistic],
-            )
-            for metric in metrics
-        ]
-        if resampling.method == WILSON_JACKKNIFE:
-            intervals = jackknife.intervals_or_reasons(measured)
-        else:
-            count = len(cluster_names or unit_names)
-            resampler = Resampler(count, resamples=resampling.resamples, seed=resampling.seed)
-            intervals = resampler.intervals(measured, method=resampling.method)
+        intervals = _intervals(metrics, statistics, units, resampled, resampling)
     provenance: dict[str, str | int | float] = {
         **({UNIT.name: options[UNIT.name]} if cluster_names else {}),
-        "units": len(cluster_names or unit_names),
+        "units": len(resampled[0]),
         "missing": int((~present(pairs.answers)).sum()),
         **resampling.provenance,
     }
@@ -178,6 +162,33 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
         clusters=clusters,
         cluster_names=cluster_names,
     )
+
+
+def _intervals(
+    metrics: Sequence[Metric],
+    statistics: Mapping[str, Floats],
+    units: NDArray[np.intp],
+    resampled: tuple[Sequence[str], NDArray[np.intp]],
+    resampling: Resampling,
+) -> Sequence[Bounds | NoInterval | None]:
+    """``resampled`` are the names of units or of clusters of them, and the number of each row's."""
+    names, numbers = resampled
+    clusters = None if numbers is units else numbers
+    # Metrics of one statistic share its rows.
+    sums = {name: unit_sums(stats, numbers) for name, stats in statistics.items()}
+    measured: list[Measured] = [
+        (
+            metric,
+            unit_rows(metric, statistics[metric.statistic], units, clusters)
+            if metric.per_unit or isinstance(metric, WeightedMetric)
+            else sums[metric.statistic],
+        )
+        for metric in metrics
+    ]
+    if resampling.method == WILSON_JACKKNIFE:
+        return jackknife.intervals_or_reasons(measured)
+    resampler = Resampler(len(names), resamples=resampling.resamples, seed=resampling.seed)
+    return resampler.intervals(measured, method=resampling.method)
 
 
 def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str, str]]:
