@@ -1,15 +1,24 @@
 """What is resampled together: the option `unit` of every task type."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 
+from citeboard.core import storage
+from scoring.metrics import metrics_of
 from scoring.metrics.base import unit_rows
+from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_details, load_statistics
+from scoring.stats.jackknife import intervals
+from scoring.worker.score import score as score_job
+from tasks.models import Job
 from tasks.types import InputRefused, citation_resolution, positional_citations, task_types
 from tasks.types.units import clusters_of
+from tests.declared.folders import EXAMPLES
 from tests.scoring.offline import refusals, score
 from tests.scoring.toys import Counts
 
@@ -118,3 +127,65 @@ def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the
     assert "long-answers" not in names
     assert load_details(kept, names[0])["sentences"]
     assert load_statistics(kept).cluster_names == ["long-answers", "short-answers"]
+
+
+SEASON = """[season]
+slug = "units"
+title = "Units"
+
+[[tasks]]
+slug = "texts"
+title = "Texts"
+type = "citation-text"
+options = { unit = "meta.paper" }
+gold = [{ paths = ["texts.jsonl"] }]
+phases = [{ slug = "open", title = "Open", opens = 2020-01-01T00:00:00Z, closes = 2090-01-01T00:00:00Z }]
+baselines = [{ system = "Ours", run = "texts-run.jsonl" }]
+
+[[tasks]]
+slug = "claims"
+title = "Claims"
+type = "./claims-and-evidence"
+options = { unit = "document" }
+gold = [{ paths = ["gold"] }]
+phases = [{ slug = "open", title = "Open", opens = 2020-01-01T00:00:00Z, closes = 2090-01-01T00:00:00Z }]
+baselines = [{ system = "Ours", run = "claims-run.jsonl" }]
+"""
+
+
+@pytest.mark.django_db
+def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(files, tmp_path):
+    """Down to the interval: that of the sums of each paper's, or document's, rows."""
+    season = tmp_path / "season"
+    shutil.copytree(EXAMPLES / "claims-and-evidence", season / "claims-and-evidence")
+    for name, path in zip(("texts", "texts-run"), files, strict=True):
+        shutil.copy(path, season / f"{name}.jsonl")
+    (season / "gold").mkdir()
+    sample = season / "claims-and-evidence" / "sample"
+    shutil.copy(sample / "gold" / "corpus.jsonl", season / "gold")
+    for name, target in (("gold/claims.jsonl", "gold/claims.jsonl"), ("run.jsonl", "claims-run.jsonl")):
+        rows = [json.loads(line) for line in (sample / name).read_text().splitlines()]
+        again = [
+            {**row, "id": 100 * number + row["id"], "document": f"D{number}"}
+            for number in range(4)
+            for row in rows[: 1 if target == "claims-run.jsonl" and number % 2 else 2]
+        ]
+        (season / target).write_text("".join(json.dumps(row) + "\n" for row in again))
+    (season / "season.toml").write_text(SEASON)
+    call_command("load_season", str(season))
+    call_command("run_baselines", "units")
+    for job in Job.objects.filter(submission__system="Ours"):
+        score_job(job.pk)
+    for slug, unit in (("texts", "meta.paper"), ("claims", "document")):
+        evaluation = Evaluation.objects.filter(submission__phase__task__slug=slug).order_by("pk")[0]
+        with storage.statistics.open(evaluation.statistics) as kept:
+            statistics = load_statistics(kept)
+        task_type = evaluation.phase.task.task_type
+        metrics = metrics_of(task_type, evaluation.rules, task_type.checked_options(evaluation.options))
+        scores = {own.metric: own for own in evaluation.scores.all() if own.low is not None}
+        metric = next(metric for metric in metrics if metric.name in scores)
+        own = scores[metric.name]
+        assert f"|unit:{unit}|units:4|" in own.signature
+        rows = unit_rows(metric, statistics.matrices[metric.statistic], statistics.units, statistics.clusters)
+        assert len(rows) == 4
+        assert intervals([(metric, rows)]) == [pytest.approx((own.low, own.high), rel=1e-9)]

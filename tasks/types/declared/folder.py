@@ -165,6 +165,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
             public_files=_with_declaration(task, files),
             contents=task.contents,
             is_gold_file=task.is_gold_file,
+            instance_names=task.instance_names,
             run_form=task.run_form,
             show_instances=task.show_instances,
             declared=Declared(

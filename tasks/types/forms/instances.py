@@ -258,6 +258,11 @@ class InstanceTask(ABC):
             return is_records_file(name)
         return path.suffix.lower() in {TREC: (".txt", ".qrels", ".trec")}.get(self.files, (f".{self.files}",))
 
+    def instance_names(self, file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
+        """Documents of a pool are no instances."""
+        is_pool = not self.is_instances_file(file.name)
+        return (None if is_pool else record_id(record.value, self.id) for record in records)
+
     def read_gold(self, files: Sequence[InputFile], options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""
         content = self.content(files, with_gold=True)
