@@ -1,6 +1,8 @@
 """A season with a declared task: loaded, scored by a worker, shown, exported, archived and verified."""
 
 import json
+import re
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,28 +95,6 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     refused = uploaded(client, phase, b'{"id": "s1", "label": "nothing"}\n', do="check")
     assert refused.status_code in (302, 403, 422)
 
-    by_intent = client.get(boards.address("classes-json", phase)).json()["tables"]
-    of_intent = {table["metric"]: table for table in by_intent if table["dimension"] == "intent"}
-    assert list(of_intent) == ["class_f1", "class_recall", "class_precision"]
-    rows = [
-        {row["id"]: row["label"] for row in map(json.loads, (folder / name).read_text().splitlines())}
-        for name in ("gold.jsonl", "run.jsonl")
-    ]
-    ours = next(row["submission"] for row in told["rows"] if row["system"] == "Ours")
-    given = [rows[1].get(name) or "none" for name in rows[0]]
-    for name, place in (("class_precision", 0), ("class_recall", 1), ("class_f1", 2)):
-        for one in of_intent[name]["classes"]:
-            found = {score["submission"]: score["value"] for score in one["scores"]}[ours]
-            gold, label = [*rows[0].values()], one["class"]
-            own = precision_recall_fscore_support(gold, given, labels=[label], zero_division=0)
-            assert found == pytest.approx(float(own[place][0]), rel=1e-12), (name, label)
-    by_section = {table["metric"] for table in by_intent if table["dimension"] == "section"}
-    assert {"macro_f1", "accuracy"} <= by_section
-    assert not by_section & {"class_f1"}
-    page = client.get(boards.address("differences", phase) + "?dimension=intent&metric=macro_f1")
-    assert "Class F1 by intent" in page.content.decode()
-    assert "Macro F1 by intent" not in page.content.decode()
-
     out = tmp_path / "out"
     call_command("export_season", "field", "--out", str(out))
     assert 'type = "./tasks/intent"' in (out / "season.toml").read_text()
@@ -147,6 +127,45 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     changed = archive / "tasks" / "intent" / "task.toml"
     changed.write_text(changed.read_text().replace('"accuracy",', ""))
     assert main(["verify", str(archive)]) != 0
+
+
+def test_by_gold_label_stand_precision_recall_and_f1_of_each_class_and_what_was_confused(folder, client):
+    call_command("load_season", str(folder))
+    call_command("run_baselines", "field")
+    worked_off()
+    phase = Phase.objects.get()
+    by_label = boards.address("differences", phase) + "?dimension=intent&metric=macro_f1"
+    page = client.get(by_label).content.decode()
+    assert "Class F1 by intent" in page
+    assert "Macro F1 by intent" not in page
+    assert "Gold and answers of" not in page
+    Phase.objects.update(shows_instances=True, closes=datetime(2021, 1, 1, tzinfo=UTC))
+
+    tables = client.get(boards.address("classes-json", phase)).json()["tables"]
+    of_intent = {table["metric"]: table for table in tables if table["dimension"] == "intent"}
+    assert list(of_intent) == ["class_f1", "class_recall", "class_precision"]
+    by_section = {table["metric"] for table in tables if table["dimension"] == "section"}
+    assert {"macro_f1", "accuracy"} <= by_section
+    assert "class_f1" not in by_section
+    gold, run = (
+        {row["id"]: row["label"] for row in map(json.loads, (folder / name).read_text().splitlines())}
+        for name in ("gold.jsonl", "run.jsonl")
+    )
+    wanted, given = [*gold.values()], [run.get(name, "none") for name in gold]
+    ours = Submission.objects.get(system="Ours").pk
+    for name, place in (("class_precision", 0), ("class_recall", 1), ("class_f1", 2)):
+        for one in of_intent[name]["classes"]:
+            found = {score["submission"]: score["value"] for score in one["scores"]}[ours]
+            own = precision_recall_fscore_support(wanted, given, labels=[one["class"]], zero_division=0)
+            assert found == pytest.approx(float(own[place][0]), rel=1e-12), (name, one["class"])
+
+    page = client.get(by_label).content.decode()
+    own = re.sub(r">\s+<", "><", page[page.index("Gold and answers of “Ours”") :])
+    counted = Counter(zip(wanted, given, strict=True))
+    for label in ("background", "method", "result"):
+        cells = [counted[label, answer] for answer in ("background", "method", "result", "none")]
+        line = "".join(f'<td class="n">{count}</td>' for count in (sum(cells), *cells))
+        assert f'<th scope="row">{label}</th>{line}' in own
 
 
 def test_a_season_with_a_folder_that_is_wrong_is_refused_whole_with_every_fault(folder, capsys):

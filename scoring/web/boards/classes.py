@@ -24,6 +24,7 @@ from scoring.board.charts import (
     system_bars,
 )
 from scoring.board.comparison_state import classes_seen
+from scoring.board.confusions import Confusion, confusion_of
 from scoring.board.differences import (
     CHOSEN_AT_FIRST,
     DATA_SET,
@@ -58,7 +59,7 @@ from scoring.board.label_shares import (
 from scoring.board.leaders import Leaders, leaders_of
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
-from scoring.board.visibility import audience_of
+from scoring.board.visibility import audience_of, may_see_instances
 from scoring.exchange.figure_files import figure_file, figure_response, figure_type
 from scoring.metrics.discourse import GOLD, RUN
 from scoring.models import Evaluation
@@ -96,7 +97,7 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
     current = EVERY if is_every else dimension
     context: dict[str, Any] = {"board": board, "metric": metric, "metric_label": metric_label(metric)}
     if not metric:
-        return context
+        return context | {"is_withdrawn": bool(dimension)}
     chosen = chosen_systems(board, query.systems)
     parts = [
         _part(board, chosen, own, metric, query)
@@ -106,6 +107,7 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
     for part in parts:
         ending = f"-{part['dimension']}" if is_every else ""
         part |= {"heat_name": f"heat-map{ending}", "bars_name": f"bars{ending}"}
+    confusions = _confusions(board, chosen, parts)
     every = [EVERY] if len(dimensions) > 1 else []
     return context | {
         "carried": query.pairs(dimension=current, metric=metric, systems=()),
@@ -123,7 +125,9 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
         "parts": parts,
         "is_every": is_every,
         "has_transfer": has_transfer,
-        "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")},
+        "confusions": confusions,
+        "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")}
+        | {name: confusion.heat for name, confusion in confusions},
         "export": query.with_(dimension=current, metric=metric, figure=""),
     }
 
@@ -162,6 +166,20 @@ def _part(
             for cell in (row.scores.get(table.metric) for row in rows)
         ],
     }
+
+
+def _confusions(
+    board: Board, chosen: Sequence[Row], parts: Sequence[dict[str, Any]]
+) -> list[tuple[str, Confusion]]:
+    """By gold label, for whoever may see single instances."""
+    by_label = board.phase.task.task_type.label_dimensions
+    dimension = next((part["dimension"] for part in parts if part["dimension"] in by_label), "")
+    if not dimension or not may_see_instances(board.phase, board.audience):
+        return []
+    shown = [row.evaluation for row in chosen[:CHOSEN_AT_FIRST]]
+    evaluations = Evaluation.objects.select_related("submission", "phase__task").in_bulk(shown)
+    found = ((f"confusion-{number}", confusion_of(evaluations[number], dimension)) for number in shown)
+    return [(name, confusion) for name, confusion in found if confusion is not None]
 
 
 def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
