@@ -541,7 +541,8 @@ def existing(archive: Path, name: str) -> Path:
 def changed_files(archive: Path) -> Iterator[str]:
     """A line for each file that is missing or is not the one whose checksum the archive has."""
     try:
-        lines = existing(archive, CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        # A name that is no text is told as one that is missing.
+        lines = existing(archive, CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileMissing as missing:
         yield str(missing)
         return

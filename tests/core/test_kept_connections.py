@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import dj_database_url
@@ -12,6 +12,7 @@ from django.db.utils import ConnectionHandler
 
 from citeboard.core.env import ready_for_many_writers
 from citeboard.core.outages import outage_of
+from citeboard.core.sqlite.base import _WRITERS
 
 
 def written(path: Path, word: str) -> Path:
@@ -125,3 +126,51 @@ def test_a_transaction_that_was_left_open_goes_with_its_connection(connections, 
     with closing(sqlite3.connect(file, timeout=0)) as other, other:
         other.execute("UPDATE said SET word = 'second'")
     assert word_of_a_request(connections) == "second"
+
+
+def test_transactions_of_one_process_wait_for_each_other_and_a_failed_one_gives_its_turn_up(
+    connections, file
+):
+    """SQLite itself has no queue: who has waited long looks seldom."""
+    told, begun = [], threading.Event()
+
+    def write(word: str) -> None:
+        begun.set()
+        with transaction_of(connections["default"]) as cursor:
+            cursor.execute("UPDATE said SET word = word || %s", [word])
+        told.append(word)
+        connections.close_all()
+
+    with pytest.raises(OperationalError), transaction_of(connections["default"]) as cursor:
+        cursor.execute("UPDATE nowhere SET word = 'lost'")
+    [turn] = [lock for name, lock in _WRITERS.items() if name == str(file)]
+    assert not turn.locked()
+    with transaction_of(connections["default"]) as cursor:
+        cursor.execute("UPDATE said SET word = 'second'")
+        others = [threading.Thread(target=write, args=(word,)) for word in "abcdefgh"]
+        for other in others:
+            other.start()
+        assert begun.wait(60)
+        assert turn.locked()
+        assert told == []
+    for other in others:
+        other.join(60)
+    assert not turn.locked()
+    assert word_of_a_request(connections) == f"second{''.join(told)}"
+    assert sorted(told) == [*"abcdefgh"]
+
+
+@contextmanager
+def transaction_of(connection):
+    """As `atomic` begins and ends one."""
+    connection.ensure_connection()
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    try:
+        with connection.cursor() as cursor:
+            yield cursor
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    finally:
+        connection.set_autocommit(True)

@@ -31,7 +31,7 @@ from tasks.types import InputRefused, task_types
 from tasks.types.files import InputFile, open_input
 from tests.fuzz.mutations import BYTES, NUMBERS, STRUCTURES, cells_changed, mutated, restructured
 from tests.fuzz.trying import Subject, limited, parses_made_up
-from tests.growth.readers import FORMS, NAMES, ROW, gold_files, in_memory
+from tests.growth.readers import NAMES, ROW, TREC, gold_files, in_memory
 
 ARCHIVE = "archive"
 KINDS = ("JSON structure", "bytes", "CSV", "TREC", "zip", "gold", "YAML", "labels", "ratings", "season file")
@@ -82,9 +82,8 @@ class Runs:
     def kinds(self) -> Iterator[Kind]:
         yield Kind("JSON structure", self.structure)
         yield Kind("bytes", self.any_bytes)
-        # Those whose answers come in such files.
-        yield Kind("CSV", lambda chance: self.cells(chance, "topics", "run.csv", b","))
-        yield Kind("TREC", lambda chance: self.cells(chance, "instances", "run.trec", b" "))
+        yield Kind("CSV", self.csv)
+        yield Kind("TREC", self.trec)
         yield Kind("zip", self.zipped)
 
     def structure(self, chance: random.Random) -> bool:
@@ -103,14 +102,26 @@ class Runs:
             content = chance.choice(BYTES)(chance, content, [content]) if content else b"\0"
         return subject.read([in_memory(name, content)], chance)
 
-    def cells(self, chance: random.Random, of: str, name: str, separator: bytes) -> bool:
-        subject = chance.choice([one for one in self.subjects if of in one.split.index])
-        index, form = subject.split.index, dict(FORMS)[name]
-        head = [line for line in ROW.splitlines()[:1] if name.endswith(".csv")]
-        line = form.splitlines()[-1].replace("W01-0101", next(iter(index[of])))
-        values = (index[of], index["pools"][0], "1") if "pools" in index else ("1", "1", ["Method"])
-        filled = (line % tuple(map(chance.choice, values)) for _ in range(chance.randint(1, 4)))
-        content = "\n".join((*head, *filled)).encode()
+    def csv(self, chance: random.Random) -> bool:
+        subject = chance.choice([each for each in self.subjects if "citances" in str(each.split.index)])
+        known = [row for topic in subject.split.index["topics"].values() for row in topic["citances"]]
+        form = '{3},{0},{1},{2},1,%s,"<S sid=""%s"">a</S>",Method'
+        rows = (form.format(*row) % (1, 1) for row in chance.choices(known, k=chance.randint(1, 4)))
+        return self.cells(chance, subject, "run.csv", [ROW.splitlines()[0], *rows], b",")
+
+    def trec(self, chance: random.Random) -> bool:
+        subject = chance.choice([each for each in self.subjects if "instances" in each.split.index])
+        names, texts = subject.split.index["instances"], subject.split.index["pools"][0]
+        rows = [
+            TREC.strip() % (chance.choice(names), chance.choice(texts), 1)
+            for _ in range(chance.randint(1, 4))
+        ]
+        return self.cells(chance, subject, "run.trec", rows, b" ")
+
+    def cells(
+        self, chance: random.Random, subject: Subject, name: str, rows: list[str], separator: bytes
+    ) -> bool:
+        content = "\n".join(rows).encode()
         if chance.random() < 0.9:
             content = cells_changed(chance, content, separator)
         return subject.read([in_memory(name, content)], chance)

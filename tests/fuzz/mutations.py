@@ -1,5 +1,6 @@
 """Changes to a file that a person, a program or an enemy might make; all from one random source."""
 
+import copy
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -172,7 +173,7 @@ def restructured(chance: random.Random, value: Any) -> Any:
 
 def _restructured(chance: random.Random, value: Any) -> Any:
     if not isinstance(value, dict | list) or not value or chance.random() < 0.1:
-        return chance.choice((*JSON_VALUES, [value], {"id": value}, [value, value]))
+        return copy.deepcopy(chance.choice((*JSON_VALUES, [value], {"id": value}, [value, value])))
     key = chance.choice([*value] if isinstance(value, dict) else range(len(value)))
     how = chance.random()
     if how < 0.1:
@@ -180,7 +181,7 @@ def _restructured(chance: random.Random, value: Any) -> Any:
     elif how < 0.2 and isinstance(value, dict):
         value[chance.choice(("id", "x", "", "\ud800", f"{key} "))] = value.pop(key)
     elif how < 0.2:
-        value.insert(key, value[chance.randrange(len(value))])
+        value.insert(key, copy.deepcopy(value[chance.randrange(len(value))]))
     else:
         value[key] = _restructured(chance, value[key])
     return value

@@ -1,17 +1,24 @@
 """Larger inputs than in the suite, and the worst ratio of everything that took long enough to tell."""
 
+import itertools
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 import django
-from django.conf import settings
 
-from citeboard.core.markdown import rendered
-from tasks.types import task_types
-from tests.growth import readers
-from tests.growth.functions import text_functions
-from tests.growth.measuring import MAX_RATIO, Growth, growth
-from tests.growth.shapes import shapes
+django.setup()
+
+from citeboard.core.markdown import rendered  # noqa: E402
+from tasks.types import task_types  # noqa: E402
+from tests.growth import doors, readers  # noqa: E402
+from tests.growth.functions import text_functions  # noqa: E402
+from tests.growth.measuring import MAX_RATIO, Growth, growth, steps  # noqa: E402
+from tests.growth.shapes import shapes  # noqa: E402
 
 LARGE, MIDDLE = 1 << 16, 1 << 13
 Case = tuple[str, Callable[[object], object], Callable[[int], object], int]
@@ -34,8 +41,26 @@ def cases() -> Iterator[Case]:
             yield f"{name}: {shape}", function, make, MIDDLE
 
 
+def at_the_door(folder: Path) -> Iterator[tuple[str, Growth]]:
+    """Each doubling of each file that somebody sends, from a tenth of a megabyte to sixteen."""
+    types = list(task_types().values())
+    found = itertools.chain(
+        *(doors.runs(each, folder) for each in types), *map(doors.gold, types), doors.others(folder)
+    )
+    for name, read, made in found:
+        for step in steps(read, made, doors.SMALLEST, doors.LARGEST):
+            yield name, step
+
+
 def main() -> int:
     measured: list[tuple[str, Growth]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        doubled = list(at_the_door(Path(folder)))
+    measured += [(name, step) for name, step in doubled if step.ratio is not None]
+    print(f"{len(doubled):,} doublings of files that people send, {len(measured):,} with a ratio")
+    measured.sort(key=lambda each: -(each[1].ratio or 0))
+    for name, found in measured[:10]:
+        print(f"{found.ratio:.2f}  {found.seconds:.2f} s at {found.size:,}  {name}")
     count = 0
     for name, work, made, largest in cases():
         count += 1
@@ -52,6 +77,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    settings.configure()
-    django.setup()
     sys.exit(main())

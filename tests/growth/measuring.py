@@ -70,3 +70,22 @@ def _peak_memory(work: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def steps(
+    work: Callable[[object], object], made: Callable[[int], object], smallest: int, largest: int
+) -> list[Growth]:
+    """Of each doubling from the smallest size on that is measurable: the least ratio of several tries."""
+    found, size, before = [], smallest, made(smallest)
+    half = cpu_seconds(work, before)
+    while size < largest:
+        size, now = size * 2, made(size * 2)
+        seconds = cpu_seconds(work, now)
+        ratio, tries = seconds / max(half, 1e-6), 1
+        while seconds >= MEASURABLE and ratio > MAX_RATIO and tries < TRIES:
+            half, tries = cpu_seconds(work, before), tries + 1
+            again = cpu_seconds(work, now)
+            ratio, seconds = min(ratio, again / max(half, 1e-6)), min(seconds, again)
+        found.append(Growth(ratio if seconds >= MEASURABLE else None, size, seconds))
+        before, half = now, seconds
+    return found

@@ -13,14 +13,16 @@ import tasks.types
 from citeboard.core.markdown import rendered
 from tasks.types import InputRefused, task_types
 from tasks.types.files import open_input
-from tests.growth import readers
+from tests.growth import doors, readers
 from tests.growth.functions import text_functions
-from tests.growth.measuring import growth, peak_memory
+from tests.growth.measuring import growth, peak_memory, steps
 from tests.growth.shapes import shapes
-from tests.mass import mass
+from tests.mass import IS_FULL, mass
 
 TYPES = list(task_types().values())
 #: In characters. A quadratic reader takes seconds at sizes where the others take no time at all.
+#: In bytes, for files that are read as when they are sent.
+LARGE = mass(1 << 19, 1 << 22)
 SIZE, SMALL = mass(1 << 13, 1 << 14), mass(1 << 12, 1 << 13)
 #: The suite takes one shape in so many, others for each subject; `make fuzz` takes all of them, and larger.
 SHARE = mass(12, 1)
@@ -73,6 +75,16 @@ def test_no_file_of_gold_costs_more_than_in_proportion(task_type):
         for shape, make in some_shapes(task_type.slug)
     )
     assert beyond_bounds(readers.reading_gold(task_type), made, SMALL) == {}
+
+
+@of_every_type
+def test_no_upload_costs_more_than_in_proportion_at_each_doubling(task_type, tmp_path):
+    """From a tenth of a megabyte on; `python -m tests.growth` goes up to 16, with gold and other files."""
+    found = {}
+    for name, read, made in doors.runs(task_type, tmp_path):
+        if IS_FULL or name.partition(": ")[2].partition(" as ")[0] in doors.SMALL:
+            found[name] = [each for each in steps(read, made, doors.SMALLEST, LARGE) if not each.is_bounded]
+    assert {name: each for name, each in found.items() if each} == {}
 
 
 def test_no_tokenizer_or_splitter_costs_more_than_in_proportion():

@@ -88,7 +88,7 @@ class ProfileForm(NameForm):
 def checked_name(text: str, person: User | None) -> str:
     """On one line. Raises ValidationError where it looks like another account's in other letters."""
     name = " ".join(text.split())
-    if written_otherwise(User.objects.exclude(pk=person and person.pk), "name", name):
+    if written_otherwise(User.objects.exclude(pk__in=[person.pk] if person else []), "name", name):
         words = _(
             "Another account has a name that looks like this one in other letters. Write yours in "
             "the letters of one language, or add a name."

@@ -124,6 +124,10 @@ def remember(given):
     return before
 
 
+def niceness(given):
+    return os.nice(0)
+
+
 def link_result(given):
     Path("result.json").unlink(missing_ok=True)
     Path("result.json").symlink_to("/etc/passwd")

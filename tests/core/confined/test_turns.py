@@ -189,6 +189,19 @@ def test_an_account_has_so_much_computing_an_hour_for_what_can_wait(monkeypatch)
         pass
 
 
+def test_who_has_used_more_has_less_of_a_processor(tmp_path):
+    # An upload cannot even ask how nice it is.
+    pool, found = make_pool(tmp_path / "work", means=()), []
+    for used in (0, 3, 1000):
+        with pool.turns.turn(person(f"used {used}")) as turn:
+            pool.turns.charge(turn, used)
+        with pool.done(work("niceness"), sender=person(f"used {used}")) as done:
+            found.append(done.result)
+    pool.close()
+    base = found[0]
+    assert found == [base, min(19, base + 3), 19]
+
+
 def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(monkeypatch):
     monkeypatch.setattr(turns_module, "PATIENCE", 60)
     turns = Turns(2, 100)

@@ -32,7 +32,8 @@ from citeboard.core.confined.rights import Rights, become_nobody, give_up_calls,
 RESULT, SAID = "result.json", "said.txt"
 #: Files of ours that several pieces of work share stay read, so many at a time.
 MAX_SHARED = 8
-NICENESS = 5
+#: Of work whose place is the first; the kernel knows no more than the most.
+NICENESS, MOST_NICENESS = 5, 19
 #: Imported late by name, when `nobody` may no longer read the interpreter's own folders.
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
@@ -43,12 +44,16 @@ ORPHANED_FOR = 2.0
 
 @dataclass(frozen=True)
 class Order:
-    """``program`` is MODULE:FUNCTION, called with ``arguments`` and, where one is named, a shared file."""
+    """``program`` is MODULE:FUNCTION, called with ``arguments`` and, where one is named, a shared file.
+
+    The higher ``behind``, the less of a processor it has beside other work.
+    """
 
     program: str
     arguments: dict[str, Any]
     shared: str | None
     limits: Limits
+    behind: int = 0
 
 
 @dataclass
@@ -117,7 +122,9 @@ class Server:
         while len(message) < length and (part := self._orders.recv(length - len(message))):
             message += part
         facts = json.loads(message)
-        order = Order(facts["program"], facts["arguments"], facts["shared"], Limits(**facts["limits"]))
+        order = Order(
+            facts["program"], facts["arguments"], facts["shared"], Limits(**facts["limits"]), facts["behind"]
+        )
         line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
         try:
             shared = _shared(order.shared) if order.shared else None
@@ -148,7 +155,7 @@ class Server:
             for target, name in self.outputs.items():
                 os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), target)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            os.nice(NICENESS)
+            os.nice(min(MOST_NICENESS, NICENESS + order.behind))
             self.confine(order)
             die_with_parent()
             if os.getppid() != self._pid:

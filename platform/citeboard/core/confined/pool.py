@@ -263,7 +263,12 @@ class ForkServer:
         The code is None where it ran out of time. Raises ServerLost, also where its turn was ended.
         """
         with self.begin(
-            work.program, work.arguments, folder=folder, shared=work.shared, limits=work.limits
+            work.program,
+            work.arguments,
+            folder=folder,
+            shared=work.shared,
+            limits=work.limits,
+            behind=turn.behind,
         ) as line:
             turn.line = line
             if turn.is_over:
@@ -284,6 +289,7 @@ class ForkServer:
         folder: Path,
         limits: Limits,
         shared: Path | None = None,
+        behind: int = 0,
     ) -> socket.socket:
         """The line on which the server says that the work began and how it ended. Closed, it ends it."""
         order = {
@@ -291,6 +297,7 @@ class ForkServer:
             "arguments": arguments,
             "shared": None if shared is None else str(shared),
             "limits": asdict(limits),
+            "behind": behind,
         }
         message = json.dumps(order).encode()
         line, theirs = socket.socketpair()

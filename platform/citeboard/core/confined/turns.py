@@ -69,6 +69,8 @@ class Turn:
     sender: Sender | None
     number: int
     began: float | None = None
+    #: Seconds of computing that its account has used of this hour when it begins.
+    behind: int = 0
     #: It makes room for another, whether it waits or is at work.
     is_over: bool = False
     #: To the process that does the work, which ends when this is closed.
@@ -90,7 +92,7 @@ class Turns:
 
     Some more may wait for a few seconds, and they are never all of one account's either. First come submitted
     runs, then whose team, account and network have used less computing time in this hour, in whole seconds,
-    then who came first.
+    then who came first. Who has used more has less of a processor, too.
     """
 
     def __init__(self, size: int, hourly_seconds: float) -> None:
@@ -116,6 +118,7 @@ class Turns:
             finally:
                 self._waiting.remove(turn)
             turn.began = time.monotonic()
+            turn.behind = int(self._used[sender.keys[1]]) if sender else 0
             self._running.append(turn)
         try:
             yield turn

@@ -1,10 +1,24 @@
+from __future__ import annotations
+
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
 from django.db.backends.sqlite3 import base
 
+#: Of a process, by file: who of its threads may wait for SQLite to let it write.
+_WRITERS: dict[str, threading.Lock] = {}
+os.register_at_fork(after_in_child=_WRITERS.clear)
+
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    """Transactions of one process come one after the other.
+
+    SQLite has no queue: who waits looks ever more seldom, and has no chance against those who came later.
+    """
+
+    _turn: threading.Lock | None = None
     #: Device and number of the file, from before it was opened; a file that took its place has others.
     _file: tuple[int, int] | None = None
 
@@ -21,3 +35,30 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except OSError:
             return None
         return state.st_dev, state.st_ino
+
+    def _start_transaction_under_autocommit(self) -> None:
+        writers = _WRITERS.setdefault(str(self.settings_dict["NAME"]), threading.Lock())
+        if writers.acquire(timeout=self.settings_dict["OPTIONS"].get("timeout", -1)):
+            self._turn = writers
+        try:
+            super()._start_transaction_under_autocommit()
+        except BaseException:
+            self._end_turn()
+            raise
+
+    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:
+        super().set_autocommit(autocommit, *args, **kwargs)
+        if autocommit:
+            self._end_turn()
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            if not self.in_atomic_block:
+                self._end_turn()
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.release()
