@@ -1,5 +1,6 @@
 """Seasons in Django's admin. What a season file says is better changed there, and loaded again."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -8,23 +9,42 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 
-from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.core.admin import AuditEntryAdmin, FactsAdmin, NotedAdmin, PartsInline, RowsAdmin
+from citeboard.core.models import AuditEntry
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
+from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on, nothing_early
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.models.seasons import bump_versions
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
 
-class SeasonPartAdmin(NotedAdmin):
+class AskingAdmin(RowsAdmin):
+    """What would let something out before its time is asked again, as on the organisers' pages."""
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return _asking(super().changeform_view, request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return _asking(super().delete_view, request, *args, **kwargs)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return _asking(super().changelist_view, request, *args, **kwargs)
+
+
+class SeasonPartAdmin(AskingAdmin, NotedAdmin):
     """What is changed here stands in the season's history, and on its boards at once."""
 
     def place_of(self, row: Any) -> Model:
         return season_of(row)
 
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        with transaction.atomic(), nothing_early(season_of(obj), by=_person(request)):
+            super().delete_model(request, obj)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        with transaction.atomic():
+        with transaction.atomic(), nothing_early(season_of(obj), by=_person(request)):
             if isinstance(obj, Season):
                 before = Season.objects.filter(pk=obj.pk, is_public=True).exists()
                 obj.was_public = obj.was_public or before or obj.is_public
@@ -32,10 +52,40 @@ class SeasonPartAdmin(NotedAdmin):
             bump_versions(season_of(obj))
 
 
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _asking(view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    try:
+        with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
+            return view(request, *args, **kwargs)
+    except WouldLetOut as refused:
+        return asked_again(request, refused)
+
+
 def season_of(row: Season | Task | Phase) -> Season:
     if isinstance(row, Season):
         return row
     return row.season if isinstance(row, Task) else row.task.season
+
+
+admin.site.unregister(AuditEntry)
+
+
+@admin.register(AuditEntry)
+class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
+    """What comes back in a season is as it was, and shows what it would."""
+
+    def restore(self, entry: AuditEntry, by: Any) -> None:
+        is_of_season = entry.place_type == "tasks.season"
+        season = Season.objects.filter(pk=entry.place_id).first() if is_of_season else None
+        if season is None:
+            return super().restore(entry, by)
+        with transaction.atomic(), nothing_early(season, by=by):
+            bump_versions(season)
+            return super().restore(entry, by)
 
 
 admin.site.unregister(Team)
@@ -75,12 +125,12 @@ class SeasonAdmin(SeasonPartAdmin):
     inlines = [OrganiserInline]
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        assert isinstance(request.user, User)
         formset.save(commit=False)
+        by = _person(request)
         for organiser in formset.new_objects:
-            add_organiser(season=organiser.season, user=organiser.user, role=organiser.role, by=request.user)
+            add_organiser(season=organiser.season, user=organiser.user, role=organiser.role, by=by)
         for organiser in formset.deleted_objects:
-            remove_organiser(organiser=organiser, by=request.user)
+            remove_organiser(organiser=organiser, by=by)
 
 
 @admin.register(Task)
@@ -101,11 +151,10 @@ class PhaseAdmin(SeasonPartAdmin):
     readonly_fields = ["task", "split", "version", "updated_at"]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        assert isinstance(request.user, User)
         with transaction.atomic():
             before = PhaseFacts.of(Phase.objects.select_for_update().get(pk=obj.pk))
             super().save_model(request, obj, form, change)
-            tell_changed_phase(obj, before, at=timezone.now(), by=request.user)
+            tell_changed_phase(obj, before, at=timezone.now(), by=_person(request))
 
 
 @admin.register(Registration)

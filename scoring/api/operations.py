@@ -13,7 +13,7 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path
 from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.parsers import MultiPartParser
@@ -33,6 +33,7 @@ from citeboard.core.api import (
     SIGN_IN,
     TOO_LARGE,
     TOO_MANY,
+    Closed,
     RequestThrottle,
     UploadThrottle,
     paged,
@@ -45,11 +46,21 @@ from citeboard.teams.api import person
 from scoring.acts.declared import ROWS, Act, in_season, numbered
 from scoring.api.serializers import form_of
 from tasks.gold.early import GOING_ON, going_on
+from tasks.gold.secrecy import Kind
+from tasks.seasons.access import season_to_organise
 
 F = TypeVar("F", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
 
 _page_of: Any = cache(paged)
+LET_OUT = (
+    OpenApiParameter(
+        GOING_ON[0],
+        str,
+        description="To go on where this would let something out before its time: the name of the task.",
+    ),
+    OpenApiParameter(GOING_ON[1], str, description="With it, the reason, which stands in the history."),
+)
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
@@ -76,6 +87,26 @@ def _unless_known(request: Request, response: Response) -> HttpResponseBase:
 _VIEWS: dict[str, type[OperationView]] = {}
 
 
+class LetOutSerializer(serializers.Serializer[Any]):
+    """What would be known before its time."""
+
+    phase = serializers.IntegerField()
+    what = serializers.ChoiceField(choices=[kind.value for kind in Kind])
+    free_from = serializers.DateTimeField(allow_null=True, help_text="Null where nothing says when.")
+
+
+class TooEarly(Closed):
+    """What cannot be done as things stand, or would let something out before its time."""
+
+    lets_out = LetOutSerializer(many=True, required=False, help_text="Only where it would.")
+    task = serializers.CharField(required=False, help_text="Then the name that is to be typed to go on.")
+
+
+EARLY = OpenApiResponse(
+    TooEarly, "As things stand this cannot be done, or is too early; the sentence says why."
+)
+
+
 def operation(  # noqa: PLR0913  (each is a part of the declaration)
     method: str,
     address: str,
@@ -94,6 +125,7 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
     is_open: bool = False,
     readable_anywhere: bool = False,
     is_upload: bool = False,
+    lets_out: bool = False,
     name: str = "",
     operation_id: str = "",
     summary: str = "",
@@ -110,7 +142,9 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
 
     Errors that follow from all this are described with it; ``responses`` adds others, ``without`` leaves one
     out. ``is_open`` lets in whoever has not signed in, ``readable_anywhere`` scripts of other sites too. An
-    upload has its own limits. The route's ``name`` and ``operation_id`` are the function's unless given.
+    upload has its own limits. An act of organisers, and what ``lets_out`` something otherwise, may be gone on
+    with where that is before its time. The route's ``name`` and ``operation_id`` are the function's unless
+    given.
     """
 
     def declare(function: F) -> F:
@@ -152,13 +186,21 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
             **(responses or {}),
         }
         described.pop(without, None)
+        may_let_out = method != "GET" and (lets_out or of is season_to_organise)
+        if may_let_out:
+            described[409] = (responses or {}).get(409, EARLY)
         sent = body or form
         has_file = any(isinstance(field, serializers.FileField) for field in _fields_of(sent))
         listed: list[Any] = [query] if query else []
         schema: Any = extend_schema(
             operation_id=label,
             summary=summary or " ".join(first.split()).removesuffix("."),
-            parameters=[*listed, *parameters, *(PAGE_PARAMETERS if pages else [])],
+            parameters=[
+                *listed,
+                *parameters,
+                *(PAGE_PARAMETERS if pages else []),
+                *(LET_OUT if may_let_out else []),
+            ],
             request=dict.fromkeys([FILES] if has_file else [FILES, JSON, FIELDS], sent) if sent else None,
             responses=described,
         )
@@ -207,6 +249,7 @@ def does(
     declared["responses"] = {**forbidden, **declared.get("responses", {})}
     declared.setdefault("operation_id", getattr(act.service, "__name__", "").removeprefix("_"))
     declared.setdefault("form", act.form and form_of(act.form))
+    declared.setdefault("lets_out", act.of is season_to_organise)
     operation(method, address, **{"of": _finder(act, address), **declared})(function)
 
 

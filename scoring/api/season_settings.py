@@ -238,6 +238,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 @post(
     "new-season/",
     of=creator_of_seasons,
+    lets_out=True,
     form=SeasonFileForm,
     answers=LoadedSerializer,
     responses={404: ABSENT, **UNLOADED},
@@ -317,6 +318,7 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
 @post(
     "tasks/<int:pk>/gold/",
     of=task_to_organise,
+    lets_out=True,
     form=GoldForm,
     answers=GoldVersionSerializer,
     responses={

@@ -21,7 +21,7 @@ from scoring.board.public_results import overall as overall_table
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of
-from tasks.gold.secrecy import with_gold, with_phases
+from tasks.gold.secrecy import own_runs_show, with_gold, with_phases
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import entered_teams, may_have_inputs, season_for, season_to_organise
 from tasks.submissions.submit import quota
@@ -72,8 +72,8 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     """When runs are accepted, how many, and who sees their scores."""
 
     is_open = serializers.BooleanField(read_only=True)
-    own_scores = serializers.ChoiceField(
-        source="own_runs_show", choices=Phase.OwnRuns.choices, help_text="What a team learns of its own runs."
+    own_scores = serializers.SerializerMethodField(
+        help_text="What a team learns of its own runs now, with what other phases on the same gold keep back."
     )
     board = serializers.ChoiceField(
         source="board_now", choices=Phase.Audience.choices, help_text="Who sees the board now."
@@ -105,6 +105,10 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
             "id", "slug", *Phase.settings_that("in_api"),
             "is_open", "is_frozen", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
+
+    @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))
+    def get_own_scores(self, phase: Phase) -> str:
+        return own_runs_show(phase)
 
     @extend_schema_field(LeaderSerializer(allow_null=True))
     def get_leader(self, phase: Phase) -> dict[str, Any] | None:

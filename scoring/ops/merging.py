@@ -3,7 +3,7 @@
 import datetime as dt
 
 from django.db import transaction
-from django.db.models import Max, Q, Sum
+from django.db.models import Exists, Max, OuterRef, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -12,6 +12,8 @@ from citeboard.core.words import counted
 from citeboard.teams.membership import add_member, locked
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Evaluation
+from tasks.gold.early import Early, go_on, not_free_yet
+from tasks.gold.secrecy import Kind, looked_up, shows_scores
 from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
 from tasks.models.seasons import bump_versions
 from tasks.notifications.events import forget_merge_asked, tell_merge_asked, tell_merged
@@ -63,6 +65,9 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             Membership.objects.filter(team__in=(locked.team, locked.into)).values_list("user", flat=True)
         )
         check_size(locked.season, len(members))
+        if told := _told(locked.season, locked.team, locked.into):
+            words = _("members would learn before its time: %(what)s; an organiser can merge the teams")
+            raise MergeRefused(words % {"what": "; ".join(early.words for early in told)})
         teams = (locked.team, locked.into)
         for phase in Phase.objects.filter(task__season=locked.season, runs_in_total__isnull=False):
             extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(n=Sum("tries"))["n"]
@@ -95,7 +100,16 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
                 )
                 % {"team": into}
             )
+        go_on(season, _told(season, team, into), by=by)
         return _merge(season, team, into, by, reason=reason)
+
+
+def _told(season: Season, team: Team, into: Team) -> list[Early]:
+    """What members would learn of the other team's runs, while others may not know their scores."""
+    runs = Evaluation.objects.filter(phase=OuterRef("pk"), team__in=(team, into))
+    phases = Phase.objects.filter(Exists(runs), task__season=season).select_related("task__season")
+    running = [phase for phase in looked_up(phases) if phase.takes_runs_until > timezone.now()]
+    return [early for phase in running if shows_scores(phase) for early in not_free_yet(phase, [Kind.OTHERS])]
 
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:

@@ -24,7 +24,7 @@ from citeboard.teams.access import team_for_lead, team_for_member
 from citeboard.teams.models import User
 from scoring.acts.declared import ROWS, Act, Find
 from scoring.web.breadcrumbs import place_of
-from tasks.gold.early import GOING_ON, WouldLetOut, going_on
+from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on
 from tasks.seasons import access
 from tasks.seasons.access import phase_for, season_for, season_to_help, season_to_organise, task_for
 
@@ -104,8 +104,7 @@ class Pages:
                 with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
                     answered = view(request, thing, **rest)
             except WouldLetOut as refused:
-                shown = {**self._context(thing), "part": part, "refused": refused, "posted": _posted(request)}
-                return render(request, "organise/early.html", shown, status=refused.status)
+                return asked_again(request, refused, **self._context(thing), part=part)
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise
@@ -129,11 +128,6 @@ class Pages:
         name, *parts = where.split()
         args = [address[part] if part in address else attrgetter(part)(thing) for part in parts]
         return reverse(name, args=args) + mark + place
-
-
-def _posted(request: HttpRequest) -> list[tuple[str, str]]:
-    passed_over = ("csrfmiddlewaretoken", *GOING_ON)
-    return [(name, one) for name, values in request.POST.lists() for one in values if name not in passed_over]
 
 
 def _of_season(season: Any) -> dict[str, Any]:

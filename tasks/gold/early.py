@@ -5,8 +5,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -96,6 +99,15 @@ class WouldLetOut(Refused):
         return super().answer() | {"lets_out": rows, "task": self.task}
 
 
+def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:
+    """The page on which an organiser goes on, with what was sent."""
+    passed_over = ("csrfmiddlewaretoken", *GOING_ON)
+    lists = [(name, values) for name, values in request.POST.lists() if name not in passed_over]
+    posted = [(name, one) for name, values in lists for one in values]
+    shown = {"season": refused.told[0].phase.task.season, "refused": refused, "posted": posted, **context}
+    return render(request, "organise/early.html", shown, status=refused.status)
+
+
 @dataclass(frozen=True)
 class GoingOn:
     """What an organiser has typed so that an act is done nevertheless."""
@@ -118,17 +130,15 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 
 @contextmanager
-def nothing_early(season: Season, *, by: User | None, shows: bool = False) -> Iterator[None]:
-    """What is done in the block, in its transaction, lets nothing out of the season before its time.
-
-    What a phase would show and others keep back stays kept back; an act that ``shows`` it is refused, and
-    another one lets it out where whoever does it has said so. Raises WouldLetOut.
+def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
+    """What is done in the block, in its transaction, lets nothing out of the season before its time, unless
+    whoever does it has said so: phases that are open would show what others keep back, or what they hid
+    themselves. Raises WouldLetOut.
     """
     before = _state(season)
     yield
     after = _state(season)
-    is_meant = shows or _going_on.get() is not None
-    told = [early for key, early in after.clashes.items() if is_meant and key not in before.clashes]
+    told = [early for key, early in after.clashes.items() if key not in before.clashes]
     for key, early in before.hidden.items():
         # A phase that is over keeps nothing back any more but gold under an embargo.
         is_embargoed = early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
@@ -137,9 +147,7 @@ def nothing_early(season: Season, *, by: User | None, shows: bool = False) -> It
     told += [
         early for key, early in before.clashes.items() if key in after.shown and key not in after.clashes
     ]
-    if not told:
-        return
-    _go_on(season, told, by)
+    go_on(season, told, by=by)
 
 
 def not_told_early(phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User) -> None:
@@ -149,15 +157,19 @@ def not_told_early(phase: Phase, people: Iterable[User], kinds: Iterable[Kind], 
     """
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(team__registrations__season__tasks__phases__in=running)
-    if not teams.filter(user__in=[person.pk for person in people]).exists():
-        return
+    if teams.filter(user__in=[person.pk for person in people]).exists():
+        go_on(phase.task.season, not_free_yet(phase, kinds), by=by)
+
+
+def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
     known = secrecy_of(phase)
-    told = [Early(phase, kind, free) for kind in kinds if (free := known.free_from(kind)) is not None]
-    if told:
-        _go_on(phase.task.season, told, by)
+    return [Early(phase, kind, free) for kind in kinds if (free := known.free_from(kind)) is not None]
 
 
-def _go_on(season: Season, told: list[Early], by: User | None) -> None:
+def go_on(season: Season, told: list[Early], *, by: User | None) -> None:
+    """In a transaction. Raises WouldLetOut where something is told and nobody has said to go on."""
+    if not told:
+        return
     refused, typed = WouldLetOut(told), _going_on.get()
     if typed is None or typed.task != refused.task or not typed.reason:
         raise refused

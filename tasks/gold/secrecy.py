@@ -293,6 +293,12 @@ def shows_scores(phase: Phase) -> bool:
     return phase.shows_scores and secrecy_of(phase).is_free(Kind.OWN)
 
 
+def own_runs_show(phase: Phase) -> str:
+    """What a team learns of its own runs, whatever the phase's own setting says."""
+    kept_back = phase.shows_scores and not shows_scores(phase)
+    return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show
+
+
 def may_give_gold(phase: Phase, version: int | None = None) -> bool:
     """Whether nobody keeps this gold back: neither the phase itself nor another one on any of it."""
     at, known = timezone.now(), secrecy_of(phase)

@@ -57,7 +57,7 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
             if registration := _refused(entry, season):
                 approve_team(registration=registration, by=by)
         else:
-            with transaction.atomic():
+            with transaction.atomic(), nothing_early(season, by=by):
                 # What comes back is as it was.
                 bump_versions(season)
                 undelete.restore(entry=entry, by=by)
@@ -88,7 +88,8 @@ def delete_phase(*, phase: Phase, by: User) -> None:
 
 def delete_task(*, task: Task, by: User) -> None:
     try:
-        undelete.delete(row=task, place=task.season, by=by)
+        with transaction.atomic(), nothing_early(task.season, by=by):
+            undelete.delete(row=task, place=task.season, by=by)
     except ProtectedError as kept:
         if Gold.objects.filter(task=task).exists():
             words = _("%(task)s has gold, which stays; its phases can be closed and hidden")

@@ -64,7 +64,7 @@ def locked_phase(phase: Phase) -> Phase:
 
 
 def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str) -> bool:
-    with nothing_early(phase.task.season, by=by, shows=key != "phase-closed"):
+    with nothing_early(phase.task.season, by=by):
         changes = audit.set_fields(phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}.")
     if changes:
         bump_version(phase.pk)

@@ -9,8 +9,9 @@ from django.urls.converters import IntConverter
 from django.utils import timezone
 
 from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore
-from tasks.models import Phase, Season, Submission, TeamFigure
+from tasks.models import Gold, GoldOverlap, Phase, Season, Submission, TeamFigure
 from tasks.types import task_type, task_types
+from tests import factories
 from tests.access.questions import questions_are_noted  # noqa: F401  (a fixture is found by being here)
 from tests.access.scene import (
     SYSTEM,
@@ -55,9 +56,11 @@ IN_TIME = {
     "until": {"board": "nobody", "board_from": 1, "board_then": "everyone"},
 }
 EXCLUSIONS = ("disqualified", "hidden")
-WAYS = (*BY_CHOICE, *BY_OWN_SCORES, *IN_TIME, *EXCLUSIONS)
-OF_OTHERS = (*BY_CHOICE, *IN_TIME, *EXCLUSIONS)
-OF_THE_TEAM = (*BY_CHOICE, *BY_OWN_SCORES, *IN_TIME)
+#: The phase shows everything, and one of another season with some of the same gold hides its own.
+BY_CONTENT = "content"
+WAYS = (*BY_CHOICE, *BY_OWN_SCORES, *IN_TIME, *EXCLUSIONS, BY_CONTENT)
+OF_OTHERS = (*BY_CHOICE, *IN_TIME, *EXCLUSIONS, BY_CONTENT)
+OF_THE_TEAM = (*BY_CHOICE, *BY_OWN_SCORES, *IN_TIME, BY_CONTENT)
 
 
 @dataclass
@@ -109,6 +112,11 @@ class Part:
                 exclusion=self.way, exclusion_reason=self.reason, description=self.words
             )
             phase.update(shows_instances=True, gold_is_public=True, version=2)
+        elif self.way == BY_CONTENT:
+            phase.update(shows_instances=True, gold_is_public=True, version=2)
+            own = Gold.objects.get(task=self.scene.phase.task, split=self.scene.phase.split)
+            other = Gold.objects.current(factories.make_phase(board="nobody"))
+            GoldOverlap.objects.create(gold=own, other=other, same=1, held=1, alike=0)
         else:
             fields = (BY_CHOICE | BY_OWN_SCORES | IN_TIME)[self.way]
             now = timezone.now()

@@ -14,7 +14,9 @@ from tasks.models.run_cards import CARD
 from tests.api.conftest import API
 from tests.api.test_every_answer import strict
 
-ERRORS = {"Error", "InvalidFields", "TooManyRequests", "RejectedRun", "Closed", "Conflicts", "Faults"}
+ERRORS = {
+    "Error", "InvalidFields", "TooManyRequests", "RejectedRun", "Closed", "TooEarly", "Conflicts", "Faults",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -113,3 +115,16 @@ def test_the_guide_names_every_address_of_the_api(schema, root: Path):
     guide = (root / "docs" / "api.md").read_text(encoding="utf-8")
     for path in schema["paths"]:
         assert f"`{path.removeprefix(API)}`" in guide, path
+
+
+def test_acts_of_organisers_name_by_what_one_goes_on_before_the_time(schema):
+    posted = dict(operations(schema))
+    going_on = {"let_out_task", "let_out_reason"}
+    for name in ("post /api/v1/phases/{id}/board/", "post /api/v1/tasks/{id}/gold/"):
+        assert going_on <= {parameter["name"] for parameter in posted[name]["parameters"]}
+        assert posted[name]["responses"]["409"]["content"]["application/json"]["schema"]["$ref"].endswith(
+            "TooEarly"
+        )
+    assert not going_on & {
+        one["name"] for one in posted["post /api/v1/phases/{id}/submissions/"]["parameters"]
+    }

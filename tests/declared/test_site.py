@@ -26,6 +26,7 @@ title = "Field"
 slug = "intent"
 title = "Intent"
 type = "./types/citation-intent"
+min_class_size = 1
 
 [[tasks.gold]]
 paths = ["gold.jsonl"]

@@ -1,15 +1,26 @@
 """Who can know what, when; versions that are sealed or deleted; and acts that let something out too early."""
 
 import datetime as dt
+import json
+import shutil
+from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.teams.models import Membership
 from scoring.board.open_gold import may_have_gold
-from tasks.models import Gold, GoldOverlap, Phase
+from tasks.gold.early import WouldLetOut
+from tasks.models import Gold, GoldOverlap, Phase, Season
+from tasks.seasons.file.export import structure_of
+from tasks.seasons.file.load import load_values
+from tasks.seasons.file.tables import document
 from tests import factories
+from tests.api.conftest import API
 from tests.pages.reading import text_of
 from tests.scoring import boards
 
@@ -136,3 +147,125 @@ class TestLettingOutEarly:
         assert answer.status_code == 409
         assert 'name="board" value="everyone"' in answer.content.decode()
         assert practice.split == "practice"
+
+    @pytest.fixture
+    def practice(self, phase) -> Phase:
+        """Open with its board, on gold of its own."""
+        practice = factories.make_phase(task=phase.task, split="practice", with_gold=False, title="Practice")
+        factories.make_gold(phase=practice, topics=["X00-0001"])
+        return practice
+
+    def refused(self, answer) -> str:
+        assert answer.status_code == 409, answer.content
+        assert "before its time" in answer.json()["detail"]
+        assert answer.json()["task"] == "Spans"
+        return {row["what"] for row in answer.json()["lets_out"]}
+
+    def test_new_gold_is_refused_on_page_by_api_and_by_command_with_what_it_would_tell(
+        self, client, phase, practice, tmp_path
+    ):
+        corpus = factories.write_corpus(tmp_path / "corpus", topics=["D01-0001", "X00-0001"])
+        archive = shutil.make_archive(str(tmp_path / "gold"), "zip", corpus)
+
+        def sent(**more):
+            file = SimpleUploadedFile("gold.zip", Path(archive).read_bytes())
+            return {"file": file, "reason": "More of it.", **more}
+
+        where = f"{API}/tasks/{phase.task.pk}/gold/"
+        assert self.refused(client.post(where, sent(split="practice"))) == {"own", "others"}
+        page = client.post(address("organise-gold", phase), sent(split=f"{phase.task.pk}/practice"))
+        assert page.status_code == 409
+        assert "the scores of all of Spans, Practice, which Spans, Test keeps back" in text_of(page)
+        named = f"{phase.task.season.slug}/{phase.task.slug}"
+        with pytest.raises(CommandError, match="Spans, Test keeps back"):
+            call_command("load_gold", named, archive, "--reason", "More.", "--split", "practice")
+        assert Gold.objects.filter(split="practice").count() == 1
+        asked = "?let_out_task=Spans&let_out_reason=We+must"
+        assert client.post(where + asked, sent(split="practice")).status_code == 201
+        practice.refresh_from_db()
+        assert ["others", phase.task.pk, phase.split] in practice.let_out
+
+    def test_a_new_phase_and_a_season_file_are_refused_too(self, client, phase):
+        season, now = phase.task.season, timezone.now()
+        values = structure_of(season)
+        more = {
+            "slug": "more",
+            "title": "More",
+            "split": phase.split,
+            "opens": now - HOUR,
+            "closes": now + HOUR,
+        }
+        values["tasks"][0]["phases"].append(more)
+        with pytest.raises(
+            WouldLetOut, match="the scores of all of Spans, More, which Spans, Test keeps back"
+        ):
+            load_values(values, by=None, slug=season.slug)
+        values["tasks"][0]["gold"] = [{"split": phase.split, "paths": ["gold"]}]
+        text = document(values)
+        file = SimpleUploadedFile("season.toml", text.encode())
+        assert self.refused(client.post(f"{API}/seasons/{season.slug}/file/", {"file": file})) >= {"others"}
+        assert not Phase.objects.filter(slug="more").exists()
+
+    def test_a_clone_is_a_draft_and_publishing_it_over_hidden_gold_is_refused(self, client, phase):
+        season = phase.task.season
+        Phase.objects.update(board="everyone")
+        made = client.post(
+            f"{API}/seasons/{season.slug}/clone/", {"slug": "next", "title": "Next", "days": 0}
+        )
+        assert made.status_code == 201
+        copy = Phase.objects.get(task__season__slug="next")
+        factories.make_gold(phase=copy)
+        Phase.objects.filter(pk=phase.pk).update(board="organisers")
+        answer = client.post(
+            f"{API}/seasons/next/settings/", {"settings": json.dumps({"season.public": True})}
+        )
+        assert self.refused(answer) >= {"others"}
+        assert not Season.objects.get(slug="next").is_public
+
+    def test_merging_teams_that_would_learn_each_others_scores_is_refused(self, client, phase):
+        season = phase.task.season
+        Phase.objects.update(own_scores="scores")
+        teams = [factories.make_team(season=season, lead=factories.make_user()) for _ in range(2)]
+        run = factories.make_submission(phase=phase, team=teams[0], status="scored")
+        boards.score(run, 0.5)
+        where = f"{API}/seasons/{season.slug}/merges/"
+        sent = {"team": teams[0].slug, "into": teams[1].slug, "reason": "They asked."}
+        assert self.refused(client.post(where, sent)) == {"others"}
+        assert Membership.objects.filter(team=teams[1]).count() == 1
+        assert client.post(f"{where}?let_out_task=Spans&let_out_reason=Agreed", sent).status_code < 300
+        assert Membership.objects.filter(team=teams[1]).count() == 2
+
+    def test_the_admin_asks_too_and_goes_on_in_the_same_way(self, client, phase):
+        client.force_login(factories.make_user(is_staff=True, is_superuser=True))
+        where = reverse("admin:tasks_phase_change", args=[phase.pk])
+        form = client.get(where).context["adminform"].form
+        sent = {}
+        for name, field in form.fields.items():
+            value = (
+                field.widget.decompress(form.initial.get(name))
+                if hasattr(field.widget, "decompress")
+                else form[name].value()
+            )
+            if isinstance(value, list) and hasattr(field.widget, "decompress"):
+                sent |= {f"{name}_{place}": one for place, one in enumerate(value) if one is not None}
+            elif value is not None and value is not False:
+                sent[name] = json.dumps(value) if isinstance(value, list | dict) else value
+        sent["board"] = "everyone"
+        answer = client.post(where, sent)
+        assert answer.status_code == 409, text_of(answer)
+        assert "the scores of all of Spans, Test" in text_of(answer)
+        assert Phase.objects.get().board == "organisers"
+        client.post(where, sent | {"let_out_task": "Spans", "let_out_reason": "It is over."})
+        assert Phase.objects.get().board == "everyone"
+        assert (
+            client.post(reverse("admin:tasks_phase_delete", args=[phase.pk]), {"post": "yes"}).status_code
+            == 302
+        )
+
+
+def test_the_api_says_what_teams_learn_of_their_runs_and_not_what_a_setting_says(client, phase):
+    practice = factories.make_phase(task=phase.task, split="practice", title="Practice")
+    where = f"{API}/phases/{practice.pk}/"
+    assert client.get(where).json()["own_scores"] == "scored"
+    Phase.objects.filter(pk=phase.pk).update(closes=timezone.now() - HOUR)
+    assert client.get(where).json()["own_scores"] == "scores"

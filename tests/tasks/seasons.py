@@ -29,7 +29,7 @@ title = "Practice"
 opens = 2020-01-01T00:00:00Z
 closes = 2090-01-01T00:00:00Z
 runs_per_day = 3
-
+board = "organisers"
 [[tasks.phases]]
 slug = "final"
 title = "Final"

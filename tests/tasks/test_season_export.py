@@ -116,7 +116,7 @@ def test_only_what_is_not_the_default_is_written(folder, tmp_path):
     season = tomllib.loads((tmp_path / "out" / "season.toml").read_text())
     assert season["season"]["summary"] == "Two lines,\n\ta tab: \\ “é”."
     practice, _ = season["tasks"][0]["phases"]
-    assert set(practice) == {"slug", "title", "opens", "closes", "runs_per_day"}
+    assert set(practice) == {"slug", "title", "opens", "closes", "runs_per_day", "board"}
 
 
 def test_a_folder_that_is_there_is_not_written_into(folder, tmp_path):

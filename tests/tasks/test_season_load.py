@@ -17,6 +17,7 @@ slug = "early"
 title = "Early"
 opens = 2019-01-01T00:00:00Z
 closes = 2090-01-01T00:00:00Z
+board = "organisers"
 """
 OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"),)
 
@@ -43,7 +44,7 @@ def test_a_season_is_written_as_its_file_says(folder):
     task = season.tasks.get()
     assert (task.type, task.rules, task.options) == ("clsumm-1a", ["corrected", "official-2017"], {})
     practice, final = task.phases.all()
-    assert (practice.runs_per_day, practice.runs_in_total, practice.board) == (3, None, "everyone")
+    assert (practice.runs_per_day, practice.runs_in_total, practice.board) == (3, None, "organisers")
     assert (final.runs_per_day, final.runs_in_total, final.board) == (None, 5, "nobody")
     assert (final.time_zone, final.counting, final.split) == ("Europe/Rome", "last", "test")
     assert Gold.objects.get().reason == "First release."

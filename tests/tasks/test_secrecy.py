@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from tasks.gold.content import read_contents
+from tasks.gold.early import WouldLetOut, going_on
 from tasks.gold.gold_files import load_gold
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of, shows_scores
 from tasks.models import Gold, GoldContent, GoldOverlap, Phase, Season
@@ -135,7 +136,11 @@ class TestContentInSeveralPlaces:
         summaries = factories.make_phase(
             task=task, with_gold=False, shows_instances=True, gold_is_public=True
         )
-        load_gold(task=task, split="test", paths=[corpus], reason="new")
+        with pytest.raises(WouldLetOut, match="which another season keeps back"):
+            load_gold(task=task, split="test", paths=[corpus], reason="new")
+        with going_on(task.title, "Its gold stays back all the same."):
+            load_gold(task=task, split="test", paths=[corpus], reason="new")
+        Phase.objects.filter(pk=summaries.pk).update(let_out=[])
         free = free_from(summaries)
         assert (free[Kind.OTHERS], free[Kind.INSTANCES], free[Kind.GOLD]) == (None, None, hidden.closes)
 

@@ -73,10 +73,13 @@ class AuditEntryAdmin(FactsAdmin):
     date_hierarchy = "at"
     actions = ["bring_back"]
 
+    def restore(self, entry: AuditEntry, by: Any) -> None:
+        restore(entry=entry, by=by)
+
     @admin.action(description="Bring back what was deleted", permissions=["view"])
     def bring_back(self, request: HttpRequest, entries: QuerySet[AuditEntry]) -> None:
         for entry in entries:
             try:
-                restore(entry=entry, by=request.user)
+                self.restore(entry, request.user)
             except NotRestored as refused:
                 self.message_user(request, sentence(refused), messages.ERROR)
