@@ -218,17 +218,21 @@ class _View:
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
 #: Digest of the premise, in either form, and SHA-256 of the hypothesis.
 Key = tuple[str, str]
+#: How a model's name ends that has the digest of its weights; and what a site says in files of what it keeps.
+WEIGHTS, KEPT = re.compile(r"@[0-9a-f]{3,}$"), "kept"
 #: Of the digest of a run's labels, as signatures have it.
 DIGEST_LENGTH = 12
 _DIGESTS = {"premise_sha256": re.compile("[0-9a-f]{64}"), "premise_sha1": re.compile("[0-9a-f]{40}")}
 
 
 class EntailmentLabels:
-    """A model's labels. Those of an unnamed model are named by the digest of their file."""
+    """A model's labels. ``name`` has the digest of their file besides where the model's does not say by which
+    weights it decides: another file may decide the same pairs otherwise.
+    """
 
-    def __init__(self, entailed: Mapping[Key, bool], model: str) -> None:
+    def __init__(self, entailed: Mapping[Key, bool], model: str, name: str) -> None:
         self._entailed = entailed
-        self.name = self.model = model
+        self.model, self.name = model or name, name
         self._has_sha1 = any(len(premise) == 40 for premise, _ in entailed)
 
     def __len__(self) -> int:
@@ -274,11 +278,15 @@ def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int
 
 @dataclass(frozen=True)
 class LabelFile:
-    """What a file decides, and where it says so. ``model`` is empty where it names none."""
+    """What a file decides, and where it says so. ``model`` is empty where it names none.
+
+    ``is_kept`` of a file of labels that a site keeps, where no two of one model contradict each other.
+    """
 
     model: str
     entailed: dict[Key, bool] = field(default_factory=dict)
     places: dict[Key, tuple[str, int]] = field(default_factory=dict)
+    is_kept: bool = False
 
 
 def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile:
@@ -294,11 +302,12 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
     problems: list[Problem] = []
     labels = LabelFile("")
     models: dict[str, tuple[str, int]] = {}
+    is_kept = False
     for file in open_input(path, shown=shown):
         default = ""
         for line, record, raw in json_lines(file, problems):
-            if record.keys() == {"model"} and isinstance(record["model"], str):
-                default = record["model"]
+            if record.keys() - {KEPT} == {"model"} and isinstance(record["model"], str):
+                default, is_kept = record["model"], record.get(KEPT) is True
                 continue
             faults = [*_faults(record)]
             if not faults:
@@ -324,13 +333,15 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
         problems.append(Problem(file=name, line=line, message=message, expected="a file for each model"))
     if problems:
         raise InputRefused(problems)
-    return LabelFile(next(iter(models), ""), labels.entailed, labels.places)
+    return LabelFile(next(iter(models), ""), labels.entailed, labels.places, is_kept)
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, digest: str) -> EntailmentLabels:
     labels = read_entailment_labels(path)
-    return EntailmentLabels(labels.entailed, labels.model or f"labels-{digest}")
+    is_known = labels.is_kept or WEIGHTS.search(labels.model)
+    own = "" if is_known else f"{labels.model}+labels-{digest}".lstrip("+")
+    return EntailmentLabels(labels.entailed, labels.model, own or labels.model)
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

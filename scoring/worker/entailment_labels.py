@@ -16,7 +16,7 @@ from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.metrics.entailment import Key, LabelFile, read_entailment_labels, stored_model, with_labels
+from scoring.metrics.entailment import KEPT, Key, LabelFile, read_entailment_labels, stored_model, with_labels
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
 from scoring.worker import pending_labels
 from scoring.worker.local_copies import storage_in_use, work_folder
@@ -150,7 +150,7 @@ def models_of_season(season: Season) -> list[str]:
 
 def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
     """The labels that decide together as JSON lines, the first of which names their model."""
-    yield _line({"model": deciding[0].name})
+    yield _line({"model": deciding[0].name, KEPT: True})
     for place, model in enumerate(deciding):
         same_pair = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
         before = EntailmentLabel.objects.filter(model__in=deciding[:place], **same_pair)

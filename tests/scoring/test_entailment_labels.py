@@ -168,6 +168,16 @@ def test_the_signature_names_the_model_and_an_unnamed_one_by_its_file(capsys, ta
     columns = {scored(capsys, task, f"labels:{path}")["metrics"]["aliice_recall"]["column"] for path in named}
     assert len(columns) == 1
     assert "|entailment:true@abc|" in columns.pop()
+    # Weights that no name tells may have decided otherwise: inverted labels have another column.
+    told = [write(tmp_path / f"my-{label}.jsonl", line(BOTH, label, model="mine")) for label in (0, 1)]
+    columns = [scored(capsys, task, f"labels:{path}")["metrics"]["aliice_recall"]["column"] for path in told]
+    assert [
+        f"|entailment:mine+labels-{sha256(path.read_text())[:12]}|" in own
+        for path, own in zip(told, columns, strict=True)
+    ] == [True, True]
+    assert len(set(columns)) == 2
+    kept = write(tmp_path / "kept.jsonl", {"model": "mine", "kept": True}, line(BOTH, 1))
+    assert "|entailment:mine|" in scored(capsys, task, f"labels:{kept}")["metrics"]["aliice_recall"]["column"]
     unnamed = write(tmp_path / "unnamed.jsonl", line(BOTH, 1))
     digest = sha256(unnamed.read_text())[:12]
     column = scored(capsys, task, f"labels:{unnamed}")["metrics"]["aliice_recall"]["column"]

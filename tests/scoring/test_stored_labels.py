@@ -238,7 +238,7 @@ class TestImporting:
     def test_what_goes_out_comes_in_again(self, tmp_path):
         bring(tmp_path, decided())
         lines = list(label_lines([EntailmentModel.objects.get()]))
-        assert json.loads(lines[0]) == {"model": MODEL}
+        assert json.loads(lines[0]) == {"model": MODEL, "kept": True}
         again = bring(tmp_path, [line.strip() for line in lines])
         assert (again.added, again.known) == (0, 6)
 
