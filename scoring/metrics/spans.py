@@ -6,6 +6,7 @@ Counts are pooled over all instances; 0/0 is 0. An instance without an answer ha
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,13 +48,12 @@ class PooledSpans(Metric):
 
 
 class SemEval(PooledSpans):
-    """Spans matched as SemEval-2013 task 9 does, under one of four schemes.
+    """Spans matched as SemEval-2013 task 9 does, under one of four schemes, as nervaluate 1.2 computes them.
 
-    A given span with the bounds and the label of one that is wanted is right under every scheme. Another is
-    held against the first wanted span that it overlaps: with the same bounds it is right as `exact` and
-    `partial`; with the same label it is right as `type`; where bounds differ it is half right as `partial`.
-    Otherwise it is wrong. Given are right, wrong, half right and spurious ones, wanted are right, wrong, half
-    right and missed ones.
+    Given spans are taken in their order, and each meets one wanted span at most that none before it has met:
+    of those that it overlaps one that is right, else the first. Right is the same bounds and label under
+    `strict`, the same bounds under `exact` and `partial`, the same label under `type`, where the closest
+    bounds go first; `partial` gives half a point for any other that overlaps.
     """
 
     citation = SEMEVAL
@@ -64,22 +64,22 @@ class SemEval(PooledSpans):
         self.scheme = scheme
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
-        credit, matched, met = 0.0, 0, set[Span]()
-        for span in answer:
-            other = span if span in gold else next((own for own in gold if _overlap(own, span)), None)
-            if other is None:
-                continue
-            met.add(other)
-            matched += 1
-            has_bounds, has_label = span[:2] == other[:2], span[2] == other[2]
-            credit += {
-                "strict": has_bounds and has_label,
-                "exact": has_bounds,
-                "partial": 1.0 if has_bounds else 0.5,
-                "type": has_label,
-            }[self.scheme]
-        missed = sum(own not in met for own in gold)
-        return credit, float(len(answer)), float(matched + missed)
+        credit, unmet = 0.0, sorted(gold)
+        for span in sorted(answer):
+            met = [own for own in unmet if _overlap(own, span)]
+            right = [own for own in met if self._is_right(own, span)]
+            if met:
+                unmet.remove(min(right, key=partial(_distance, span), default=met[0]))
+                credit += 1.0 if right else 0.5 if self.scheme == "partial" else 0.0
+        return credit, float(len(answer)), float(len(gold))
+
+    def _is_right(self, own: Span, span: Span) -> bool:
+        has_bounds, has_label = own[:2] == span[:2], own[2] == span[2]
+        return (has_bounds or self.scheme == "type") and (has_label or self.scheme in ("exact", "partial"))
+
+
+def _distance(one: Span, other: Span) -> int:
+    return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -74,7 +74,15 @@ def same(ours, theirs):
 
 @pytest.mark.mass
 def test_single_labels_are_measured_as_scikit_learn_does():
-    names = ["accuracy", "balanced_accuracy", "mcc", "kappa_linear", "kappa_quadratic", "false_positive_rate"]
+    names = [
+        "accuracy",
+        "balanced_accuracy",
+        "mcc",
+        "kappa",
+        "kappa_linear",
+        "kappa_quadratic",
+        "false_positive_rate",
+    ]
     averages = [f"{average}_{part}" for average in ("macro", "micro", "weighted") for part in ("precision", "recall", "f1")]  # fmt: skip
     built = metrics([*names, *averages, "precision", "recall", "f1"])
     warnings.simplefilter("ignore")
@@ -99,6 +107,7 @@ def test_single_labels_are_measured_as_scikit_learn_does():
         wanted["accuracy"] = sk.accuracy_score(gold, given)
         wanted["balanced_accuracy"] = sk.balanced_accuracy_score(gold, given)
         wanted["mcc"] = sk.matthews_corrcoef(gold, given)
+        wanted["kappa"] = sk.cohen_kappa_score(gold, given)
         others = [answer for own, answer in zip(gold, answers, strict=True) if own != "b"]
         wanted["false_positive_rate"] = others.count("b") / len(others) if others else math.nan
         both = [(own, answer) for own, answer in zip(gold, answers, strict=True) if answer]

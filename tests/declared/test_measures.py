@@ -1,17 +1,20 @@
-"""The measures of the forms are those of SciPy, scikit-learn, ir_measures, rouge-score and sacreBLEU."""
+"""The measures of the forms are those of SciPy, scikit-learn, ir_measures, rouge-score, sacreBLEU and nervaluate."""
 
 # Tables of cases are read across.
 # ruff: noqa: E501
 
+import json
 import math
 import random
 import re
 import warnings
+from pathlib import Path
 
 import ir_measures
 import numpy as np
 import pytest
 import sacrebleu
+from nervaluate import Evaluator
 from rouge_score.rouge_scorer import RougeScorer
 from scipy import stats as sp
 from sklearn import metrics as sk
@@ -180,6 +183,11 @@ def test_rankings_are_measured_as_ir_measures_does():
         expected = ir_measures.calc_aggregate(list(wanted.values()), qrels, run)
         for name, measure in wanted.items():
             assert same(value(built[name], lists, Lists.of(answers)), expected[measure]), (case, name)
+        hits = [[d in own for d in ranked[:3]] for own, ranked in zip(gold, answers, strict=True)]
+        persisting = [0.2 * sum(0.8**place for place, is_hit in enumerate(row) if is_hit) for row in hits]
+        f1 = [2 * sum(row) / (3 + len(own)) for row, own in zip(hits, gold, strict=True)]
+        assert same(value(built["rbp@3"], lists, Lists.of(answers)), np.mean(persisting))
+        assert same(value(built["f1@3"], lists, Lists.of(answers)), np.mean(f1))
     _, none = numbered([["a"]], [None])
     assert value(built["bpref"], Lists.of([[0]]), none) == 0
 
@@ -273,24 +281,45 @@ def test_spans_are_matched_as_semeval_2013_does():
     assert value(built["iou"], [spans(text)], [Spans()]) == 0
 
 
-def test_claims_with_one_label_are_scored_as_fever_does():
-    names = '"label_accuracy", "fever_score", "evidence_precision", "evidence_recall", "evidence_f1"'
+@pytest.mark.mass
+def test_spans_are_matched_as_nervaluate_does():
+    schemes = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}
+    names = [f"{scheme}_{part}" for scheme in schemes for part in ("precision", "recall", "f1")]
+    built = metrics("spans", 'labels = ["A", "B"]', ", ".join(f'"{name}"' for name in names))
+    draw = random.Random(6)
+
+    def drawn() -> list:
+        starts = (draw.randint(0, 25) for _ in range(draw.randint(0, 5)))
+        return sorted({(start, start + draw.randint(1, 6), draw.choice("AB")) for start in starts})
+
+    def listed(documents):
+        return [
+            [{"label": label, "start": start, "end": end - 1} for start, end, label in own]
+            for own in documents
+        ]
+
+    for case in range(CASES):
+        gold, answers = ([drawn() for _ in range(1 + case % 4)] for _ in range(2))
+        theirs = Evaluator(listed(gold), listed(answers), tags=["A", "B"], loader="dict").evaluate()
+        for name in names:
+            scheme, part = name.split("_")
+            expected = getattr(theirs["overall"][schemes[scheme]], part)
+            assert same(value(built[name], gold, answers), expected), (name, gold, answers)
+
+
+def test_claims_with_one_label_are_scored_as_fevers_own_program_does():
+    """``fever.json`` has random claims, each with label, sets, answer and sentences, and what it printed."""
+    names = ("label_accuracy", "fever_score", "evidence_precision", "evidence_recall", "evidence_f1")
     answer = 'shape = "one"\nlabels = ["S", "R"]\nabstain = "N"'
-    built = metrics("evidence", answer, names, '[task.pool]\nfile = "corpus.jsonl"\n')
-    gold = [
-        Verdict("S", (frozenset({"a:0", "a:1"}), frozenset({"b:3"}))), Verdict("R", (frozenset({"c:2"}),)),
-        Verdict("N", ()), Verdict("S", (frozenset({"d:0"}),)),
-    ]  # fmt: skip
-    answers = [
-        Verdict("S", ("x:1", "b:3")), Verdict("S", ("c:2",)), Verdict("N", ("q:1",)),
-        Verdict("S", ("e:1", "e:2", "e:3", "e:4", "e:5", "d:0")),
-    ]  # fmt: skip
-    found = {name: value(metric, gold, answers) for name, metric in built.items()}
-    precision, recall = (0.5 + 1 + 0) / 3, 2 / 3
-    assert found == pytest.approx({
-        "label_accuracy": 0.75, "fever_score": 0.5, "evidence_precision": precision, "evidence_recall": recall,
-        "evidence_f1": 2 * precision * recall / (precision + recall),
-    })  # fmt: skip
+    listed = ", ".join(f'"{name}"' for name in names)
+    built = metrics("evidence", answer, listed, '[task.pool]\nfile = "corpus.jsonl"\n')
+    cases = json.loads((Path(__file__).parent / "fever.json").read_text())
+    for case in cases:
+        gold = [Verdict(label, tuple(map(frozenset, sets))) for label, sets, _, _ in case["claims"]]
+        answers = [label and Verdict(label, tuple(given)) for _, _, label, given in case["claims"]]
+        assert {name: value(built[name], gold, answers) for name in names} == pytest.approx(case["numbers"])
+    assert len(cases) == 20
+    assert math.isnan(value(built["evidence_recall"], [Verdict("N", ())], [None]))
 
 
 def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
