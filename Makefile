@@ -13,8 +13,8 @@ CHECKED := env -u CITEBOARD_INSECURE_HTTP -u CITEBOARD_DEBUG -u DATABASE_URL -u 
 
 help:
 	@echo "make run     install what the site needs, load the demo season, serve it on this machine"
-	@echo "make test    run every test on SQLite"
-	@echo "make test-all  the same, then on PostgreSQL where a server answers"
+	@echo "make test    run the tests on SQLite that start no site, worker or browser"
+	@echo "make test-all  run every test on SQLite, then on PostgreSQL where a server answers"
 	@echo "make proofs  run what proves by mass: fuzzing, growth and corpora at full size"
 	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates, lines by room"
 	@echo "make models  install the scorers that need models, and try to fetch the models"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# All tests on SQLite. With `ci`, then on PostgreSQL, where a server answers, those that use a database; with
-# `all` every test there; with `proofs` what proves by mass, on SQLite.
+# The tests on SQLite that start no site, worker or browser, or whatever ARGS name. With `ci` all tests, then on
+# PostgreSQL, where a server answers, those that use a database; with `all` every test there; with `proofs` what
+# proves by mass, on SQLite.
 # The last lines are the test runner's own summary; ARGS are handed to it.
 set -u
 
@@ -33,7 +34,13 @@ if [ "$tier" = proofs ]; then
     CITEBOARD_TEST_PROOFS=yes exec "$python" -m pytest $options ${ARGS:-}
 fi
 
-echo "Tests on SQLite"
+if [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; then
+    echo "Tests on SQLite, but for those that start a site, a worker or a browser: \`make test-all\` runs these too"
+    CITEBOARD_TEST_ONLY=one-process
+    export CITEBOARD_TEST_ONLY
+else
+    echo "Tests on SQLite"
+fi
 # shellcheck disable=SC2086
 "$python" -m pytest $options ${ARGS:-} || exit $?
 [ -n "$postgres" ] || exit 0

@@ -64,13 +64,18 @@ gc.disable()
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """`make proofs` runs what proves by mass; the second database what can tell it from the first."""
+    """`make proofs` runs what proves by mass, the second database what can tell it from the first, and `make
+    test` what a process of tests does alone.
+    """
     if IS_FULL:
         kept = [item for item in items if item.get_closest_marker("mass") or item.get_closest_marker("proof")]
     else:
         kept = [item for item in items if not item.get_closest_marker("proof")]
-    if os.environ.get("CITEBOARD_TEST_ONLY") == "database":
+    only = os.environ.get("CITEBOARD_TEST_ONLY")
+    if only == "database":
         kept = [item for item in kept if uses_a_database(item)]
+    elif only == "one-process":
+        kept = [item for item in kept if not starts_a_site(item)]
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
@@ -89,6 +94,13 @@ def uses_a_database(item) -> bool:
         fixtures & set(item.fixturenames)
         or item.get_closest_marker("django_db")
         or hasattr(item.module, "empty_system")
+    )
+
+
+def starts_a_site(item) -> bool:
+    """A site, a worker or a browser in processes of their own: a third of the computing for a few sentences."""
+    return bool(
+        {"chromium", "child_environment"} & set(item.fixturenames) or item.get_closest_marker("worker")
     )
 
 
