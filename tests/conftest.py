@@ -98,7 +98,7 @@ def uses_a_database(item) -> bool:
 
 
 def starts_a_site(item) -> bool:
-    """A site, a worker or a browser in processes of their own: a third of the computing for a few sentences."""
+    """In processes of its own, or a worker or a browser: a third of the computing for few sentences."""
     return bool(
         {"chromium", "child_environment"} & set(item.fixturenames) or item.get_closest_marker("worker")
     )
