@@ -165,7 +165,7 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
             "rank",
             str,
             enum=WAYS,
-            description="What ranks go by; a group of rows that do not differ shares one.",
+            description="What ranks go by: the value, or the best rank that the tests leave open.",
         ),
         OpenApiParameter(
             "as", str, enum=["others"], description="As those see it who do not run the season."

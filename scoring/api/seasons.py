@@ -96,7 +96,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     page = Address("board", "task.season.slug", "task.slug", "slug", help_text="The board, for people.")
     leaderboard = Address("api:leaderboard", "pk", help_text="The board, for programs.")
     leader = serializers.SerializerMethodField(
-        help_text="Who is first on the board as everybody may see it; null where it shows nobody."
+        help_text="Who has the best value on the board as everybody may see it; null where it shows nobody."
     )
 
     class Meta:
