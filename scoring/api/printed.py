@@ -35,19 +35,19 @@ def _printed(evaluation: Evaluation, submission: Submission, audience: Audience)
     task_type = submission.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     hidden = hidden_of(evaluation.breakdowns.all(), submission.phase, audience)
-    breakdowns = {
-        row.classes.dimension: {
+    breakdowns = {}
+    for row in evaluation.breakdowns.all():
+        dimension, classes = row.classes.dimension, row.by_class()
+        valid = names_by(task_type, dimension, row.classes.metrics, evaluation.rules, options)
+        few = hidden.get(dimension, ())
+        breakdowns[dimension] = {
             label: {
-                metric: _class_number(
-                    OF_SMALL_CLASS if label in hidden.get(row.classes.dimension, ()) else one
-                )
-                for metric, one in numbers.items()
-                if metric in names_by(task_type, row.classes.dimension, numbers, evaluation.rules, options)
+                name: _class_number(OF_SMALL_CLASS if label in few else numbers[name])
+                for name in valid
+                if name in numbers
             }
-            for label, numbers in row.by_class().items()
+            for label, numbers in classes.items()
         }
-        for row in evaluation.breakdowns.all()
-    }
     return {
         "task_type": task_type.slug,
         "rules": evaluation.rules,

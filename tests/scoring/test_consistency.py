@@ -33,8 +33,11 @@ def test_the_share_of_entailed_sentences_is_taken_by_text_and_then_over_instance
 
 
 def test_a_missing_or_empty_text_has_0(capsys, tmp_path):
-    scores = scored(capsys, tmp_path, "entailment=word-overlap", texts={"rivers-00": " "})
-    assert scores["metrics"]["consistency"]["value"] == 0
+    other = {"dunes-00": TEXTS["dunes-00"]}
+    for texts in (other, {"rivers-00": " "} | other):
+        scores = scored(capsys, tmp_path, "entailment=word-overlap", texts=texts)
+        assert scores["metrics"]["consistency"]["value"] == 100 / 2
+        assert scores["breakdowns"]["dataset"]["rivers"]["consistency"]["value"] == 0
 
 
 def test_pairs_go_out_and_labels_come_back_in_the_form_of_citations(capsys, tmp_path):

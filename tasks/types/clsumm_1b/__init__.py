@@ -165,6 +165,7 @@ TASK_TYPE = TaskType(
         "facet_f1_weighted",
     ),
     dimensions=DIMENSIONS,
+    label_dimensions=("facet",),
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
