@@ -16,6 +16,7 @@ import ast
 import contextlib
 import difflib
 import gc
+import importlib
 import importlib.machinery
 import json
 import os
@@ -60,7 +61,7 @@ NEVER = (
     "test_archive", "test_background", "test_backup", "test_board_page", "test_checking", "test_comparing",
     "test_demo", "test_differences", "test_doctor", "test_documented", "test_ed25519_and_merkle",
     "test_figure_texts", "test_figures", "test_human_line", "test_insist", "test_kept_boards", "test_leaders",
-    "test_local_copies", "test_mounted", "test_page_cache", "test_parts", "test_probe", "test_pruning",
+    "test_local_copies", "test_mounted", "test_page_cache", "test_pruning",
     "test_receipts", "test_reported_csv", "test_reported_results", "test_rescoring", "test_rights_of_papers",
     "test_rule_sets", "test_scorer_folder", "test_small_classes", "test_standings", "test_stored_form",
     "test_stored_labels", "test_sweeping", "test_what_is_told", "test_wheel_golden", "test_worker",
@@ -276,12 +277,17 @@ class Recorder(Plugin):
 class Trial(Plugin):
     """Tries changes of functions, each in a fork."""
 
-    def __init__(self, given: list[tuple[Mutant, list[str]]], seconds: dict[str, float], told: Any) -> None:
-        self.given, self.seconds, self.told = given, seconds, told
+    def __init__(
+        self, given: list[tuple[Mutant, list[str]]], seconds: dict[str, float], told: Any, deadline: float
+    ) -> None:
+        self.given, self.seconds, self.told, self.deadline = given, seconds, told, deadline
 
     def pytest_runtestloop(self, session: Any) -> bool:
         session.config._tmp_path_factory.getbasetemp()  # noqa: SLF001  (made once, for all forks)
         items = {item.nodeid: item for item in session.items}
+        for path in {mutant.path for mutant, _ in self.given}:
+            # What is imported late would be as it is.
+            importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         gc.unfreeze()
         functions: dict[tuple[str, str], list[FunctionType]] = defaultdict(list)
         for found in gc.get_objects():
@@ -290,6 +296,8 @@ class Trial(Plugin):
                 functions[code.co_filename, code.co_qualname].append(found)
         gc.freeze()
         for mutant, tests in self.given:
+            if time.monotonic() > self.deadline:
+                break
             changed = compile(mutant.written()[1], str(ROOT / mutant.path), "exec")
             codes = {code.co_qualname: code for code in codes_within(changed)}
             own, code = functions[str(ROOT / mutant.path), mutant.function], codes[mutant.function]
@@ -301,7 +309,8 @@ class Trial(Plugin):
                 return run_items(session, chosen)
 
             expected = sum(self.seconds[test] for test in tests)
-            self.told(mutant, is_noticed(run, expected) if own and chosen else False, len(chosen))
+            assert own, f"{mutant.function} of {mutant.path} is nowhere"
+            self.told(mutant, bool(chosen) and is_noticed(run, expected), len(chosen))
             for file in Path(os.environ["CITEBOARD_TEST_ROOT"]).rglob("test.sqlite3*"):
                 file.unlink()
         return True
@@ -448,6 +457,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default=("",), nargs="+", help="beginnings of modules' paths")
+    parser.add_argument("--minutes", type=float, default=600.0, help="after which none is begun")
     parser.add_argument("--records", type=Path, help="keeps, or has, which test enters which function")
     parser.add_argument(
         "--survivors", type=Path, help="keeps, or has, what was not noticed, to be tried again"
@@ -474,7 +484,8 @@ def main() -> None:
             if given.records:
                 given.records.write_text(json.dumps(records))
         print(f"{len(records['tests'])} tests, recorded in {time.monotonic() - began:.0f} s", flush=True)
-        in_processes(lambda number: work(number, sample[number::PROCESSES], records, folder))
+        deadline = time.monotonic() + 60 * given.minutes
+        in_processes(lambda number: work(number, sample[number::PROCESSES], records, folder, deadline))
         results = [
             json.loads(line)
             for number in range(PROCESSES)
@@ -486,7 +497,7 @@ def main() -> None:
     print(f"{time.monotonic() - began:.0f} s")
 
 
-def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Path) -> None:
+def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Path, deadline: float) -> None:
     output = (folder / f"results-{number}").open("w")
     seconds = {test: own for test, (own, _) in records["tests"].items()}
 
@@ -503,6 +514,8 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
     ]
     anew = [own for own in with_tests if own not in swapped]
     for place, (mutant, tests) in enumerate(anew):
+        if time.monotonic() > deadline:
+            break
         own = folder / f"{number}-{place}"
         own.mkdir()
         expected = 10 + sum(seconds[test] for test in tests)
@@ -513,10 +526,7 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
     own = folder / f"trial-{number}"
     own.mkdir()
     if files:
-        run_pytest(own, files, Trial(swapped, seconds, told))
-    for mutant, tests in swapped:
-        if not tests:
-            told(mutant, False, 0)
+        run_pytest(own, files, Trial(swapped, seconds, told, deadline))
 
 
 def report(results: list[Any], survivors: Path | None) -> None:
