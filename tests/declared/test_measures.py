@@ -20,7 +20,7 @@ from scipy import stats as sp
 from sklearn import metrics as sk
 
 from scoring.metrics import metrics_of
-from scoring.metrics.base import unit_rows, value_of
+from scoring.metrics.base import WeightedMetric, unit_rows, value_of
 from scoring.metrics.ranking import numbered
 from scoring.stats import jackknife
 from scoring.stats.significance import Paired, randomisation_tests
@@ -331,3 +331,35 @@ def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
     assert {form: sorted(names) for form, names in found.items()} == {
         form: sorted(measures) for form, measures in CATALOGUE.items()
     }
+
+
+def test_values_of_several_resamples_at_once_are_those_of_each():
+    draw = np.random.default_rng(4)
+    given = draw.random(12).round(1)
+    gold = draw.choice(["a", "b"], 12).tolist()
+    answers = [LabelWithProbabilities("a" if own >= 0.5 else "b", {"a": own, "b": 1 - own}) for own in given]
+    of_labels = metrics(
+        "labels",
+        'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"',
+        '"auroc", "average_precision", "auprc", "ece", "ece_debiased", "ece_equal_size", "brier_score", "log_loss",'
+        ' "kappa", "kappa_linear", "kappa_quadratic", "mcc", "macro_f1", "weighted_f1", "micro_precision",'
+        ' "balanced_accuracy", "false_positive_rate", "f1", "accuracy"',
+    )
+    numbers = draw.integers(0, 5, (2, 12)).astype(float).tolist()
+    of_numbers = metrics(
+        "numbers",
+        "least = 0\nmost = 4\nstep = 1",
+        '"pearson", "spearman", "kendall", "concordance", "mae", "rmse", "r2", "kappa_quadratic"',
+    )
+    weights = draw.integers(0, 3, (2, 3, 12)).astype(float)
+    for built, own, other in ((of_labels, gold, answers), (of_numbers, *numbers)):
+        for name, metric in built.items():
+            rows = metric.instance_stats(own, other)
+
+            def over(one, metric=metric, rows=rows):
+                is_weighted = isinstance(metric, WeightedMetric)
+                return np.asarray(metric.value(rows, one) if is_weighted else metric.aggregate(one @ rows))
+
+            assert over(weights).shape == (2, 3), name
+            each = [[float(over(one)) for one in some] for some in weights]
+            np.testing.assert_allclose(over(weights), each, rtol=1e-9, err_msg=name)

@@ -6,9 +6,12 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scoring.metrics import metrics_of
+from scoring.metrics.base import unit_rows
+from scoring.offline.evaluate import load_statistics
 from tasks.types import OptionRefused, TaskType, task_types
 from tasks.types.files import open_input
 from tests.scoring.offline import score
@@ -86,6 +89,30 @@ def test_the_sample_scores_what_was_worked_out_by_hand(capsys, task_type):
         assert set(metrics) == {metric.name for metric in task_type.rules[rules]}
         for name, value in values.items():
             assert metrics[name]["value"] == pytest.approx(value, rel=1e-12), (rules, name)
+
+
+def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp_path):
+    """Resampled weights times the matrix give stacks of sums; each value lies in its metric's range."""
+    draw, kept = np.random.default_rng(0), tmp_path / "kept.npz"
+    for rules in task_type.rules:
+        told = scored(capsys, task_type, "--rules", rules, "--statistics", str(kept))
+        statistics = load_statistics(kept)
+        for metric in metrics_of(task_type, rules, task_type.checked_options(told["options"])):
+            if metric.statistic not in statistics.matrices:
+                continue
+            rows = unit_rows(metric, statistics.matrices[metric.statistic], statistics.units)
+            weights = draw.integers(0, 3, (2, 3, len(rows))).astype(float)
+            sums = weights @ rows
+            values = np.asarray(metric.aggregate(sums))
+            assert values.shape == (2, 3), metric.name
+            each = [[float(metric.aggregate(own)) for own in some] for some in sums]
+            np.testing.assert_allclose(values, each, rtol=1e-12, err_msg=metric.name)
+            low, high = metric.value_range
+            known = values[np.isfinite(values)]
+            assert ((known >= low - 1e-9) & (known <= high + 1e-9)).all(), (metric.name, known)
+            carried = metric.denominators(rows)
+            assert carried.shape == (len(rows),)
+            assert (carried >= 0).all()
 
 
 def test_by_the_option_engine_packages_give_the_same_and_sign_what_they_computed(capsys, task_type):
