@@ -333,6 +333,30 @@ def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
     }
 
 
+def test_each_measure_says_which_way_is_up_and_between_which_values_it_lies():
+    ends = {
+        **dict.fromkeys(("pearson", "spearman", "kendall", "concordance"), (True, (-1, 1))),
+        **dict.fromkeys(("mae", "rmse"), (False, (0, math.inf))),
+        "r2": (True, (-math.inf, 1)),
+        "kappa_quadratic": (True, (-1, 1)),
+    }
+    built = metrics("numbers", "least = 0\nmost = 4\nstep = 1", ", ".join(f'"{name}"' for name in ends))
+    assert {name: (own.higher_is_better, own.value_range) for name, own in built.items()} == ends
+    ends = {
+        **dict.fromkeys(
+            ("accuracy", "macro_f1", "balanced_accuracy", "coverage", "auroc", "auprc"), (True, (0, 1))
+        ),
+        **dict.fromkeys(("mcc", "kappa", "kappa_linear", "kappa_quadratic"), (True, (-1, 1))),
+        **dict.fromkeys(("ece", "ece_equal_size", "false_positive_rate"), (False, (0, 1))),
+        "ece_debiased": (False, (-1, 1)),
+        "brier_score": (False, (0, 2)),
+        "log_loss": (False, (0, math.inf)),
+    }
+    answer = 'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"'
+    built = metrics("labels", answer, ", ".join(f'"{name}"' for name in ends))
+    assert {name: (own.higher_is_better, own.value_range) for name, own in built.items()} == ends
+
+
 def test_values_of_several_resamples_at_once_are_those_of_each():
     draw = np.random.default_rng(4)
     given = draw.random(12).round(1)

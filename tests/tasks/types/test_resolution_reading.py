@@ -145,6 +145,16 @@ def test_gold_that_contradicts_itself_is_refused(capsys, gold, tmp_path, name, r
     assert words in refusals(capsys, SLUG, [gold], run)[0]
 
 
+def test_links_into_a_reference_come_from_papers_that_are_not_under_test(capsys, gold, tmp_path):
+    run = write_lines(tmp_path / "run.jsonl", [{"id": "p1_0", "ranked": ["a"]}])
+    links = [{"ref_id": "a", "citing": name, "sentence": "As <REF> says."} for name in ("p8", "p2", "p9")]
+    write_lines(gold / "inlinks.jsonl", links[:1] + links[2:])
+    score(capsys, SLUG, [gold], run)
+    write_lines(gold / "inlinks.jsonl", links)
+    [told] = refusals(capsys, SLUG, [gold], run)
+    assert "inlinks.jsonl:2: “p2”, which cites “a” here, is a paper under test" in told
+
+
 def test_public_files_hold_no_gold_not_even_in_a_heading(gold, tmp_path):
     lines = [json.loads(line) for line in (gold / "contexts.jsonl").read_text().splitlines()]
     lines[0]["section"] = "After {{cite:r8}} and others"
