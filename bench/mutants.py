@@ -300,7 +300,7 @@ class Trial(Plugin):
                 break
             changed = compile(mutant.written()[1], str(ROOT / mutant.path), "exec")
             codes = {code.co_qualname: code for code in codes_within(changed)}
-            own, code = functions[str(ROOT / mutant.path), mutant.function], codes[mutant.function]
+            own, code = functions[str(ROOT / mutant.path), mutant.function], codes.get(mutant.function)
             chosen = [items[test] for test in tests if test in items]
 
             def run(own=own, chosen=chosen, code=code) -> int:  # noqa: ANN001
@@ -309,7 +309,9 @@ class Trial(Plugin):
                 return run_items(session, chosen)
 
             expected = sum(self.seconds[test] for test in tests)
-            assert own, f"{mutant.function} of {mutant.path} is nowhere"
+            if not own:
+                sys.stderr.write(f"{mutant.function} of {mutant.path} is not found and not tried\n")
+                continue
             self.told(mutant, bool(chosen) and is_noticed(run, expected), len(chosen))
             for file in Path(os.environ["CITEBOARD_TEST_ROOT"]).rglob("test.sqlite3*"):
                 file.unlink()
