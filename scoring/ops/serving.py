@@ -19,7 +19,7 @@ from django.db import DatabaseError, connections
 from citeboard.core.confined.pool import SINGLE_THREADED
 from citeboard.core.confined.turns import PRESENT_PER_PLACE
 from citeboard.core.confinement import why_nothing_is_read
-from citeboard.core.database import NewerSchema, database_now, refuse_newer_schema
+from citeboard.core.database import UnusableSchema, database_now, refuse_unusable_schema
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
 from citeboard.core.processes import ProcessGroup
 from scoring.ops.sweeping import attempt, post_until, sweep_all
@@ -60,7 +60,7 @@ class Serving:
         self._hurry = threading.Event()
         self._hangs = {part: threading.Event() for part in parts}
         self._failure = ""
-        self._newer_schema: NewerSchema | None = None
+        self._newer_schema: UnusableSchema | None = None
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -159,8 +159,8 @@ class Serving:
         """Ends everything, in good order, once a newer release has taken away what this one uses."""
         while not self._ending.wait(settings.SWEEP_SECONDS):
             try:
-                refuse_newer_schema()
-            except NewerSchema as newer:
+                refuse_unusable_schema()
+            except UnusableSchema as newer:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:

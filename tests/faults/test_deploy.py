@@ -3,9 +3,10 @@
 import fcntl
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -13,7 +14,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from citeboard.core.database import EPOCH, KEY, WAITING, NewerSchema, refuse_newer_schema, schema_state
+from citeboard.core.database import EPOCH, KEY, WAITING, UnusableSchema, refuse_unusable_schema, schema_state
 from citeboard.core.models import SchemaEpoch
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
@@ -96,7 +97,7 @@ def test_an_old_release_ends_in_good_order_when_a_newer_one_takes_something_away
     served = serve()
     SchemaEpoch.objects.create(number=EPOCH + 1)
     until(lambda: served.process.poll() is not None, "the old release has ended")
-    assert served.process.returncode == NewerSchema.exit_code
+    assert served.process.returncode == UnusableSchema.exit_code
     assert f"The database was upgraded to schema epoch {EPOCH + 1} on " in served.said()
     assert "Traceback" not in served.said()
 
@@ -104,13 +105,22 @@ def test_an_old_release_ends_in_good_order_when_a_newer_one_takes_something_away
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 def test_an_old_release_does_not_start_on_a_newer_schema(newer_schema, child_environment, command):
     said = manage(child_environment, command)
-    assert said.returncode == NewerSchema.exit_code
+    assert said.returncode == UnusableSchema.exit_code
     assert f"this release works with {EPOCH}: start the release that it was upgraded to" in said.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate"])
+def test_a_database_of_before_0_2_0_is_refused_in_a_sentence(command, child_environment, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "old.sqlite3")) as old:
+        old.execute("CREATE TABLE tasks_season (id INTEGER PRIMARY KEY)")
+    said = manage(child_environment | {"DATABASE_URL": f"sqlite:///{tmp_path}/old.sqlite3"}, command)
+    assert said.returncode == UnusableSchema.exit_code
+    assert "The database is of 0.1.0, which no later release upgrades: name an empty one" in said.stderr
 
 
 def test_a_schema_of_this_epoch_is_worked_with(transactional_db):
     SchemaEpoch.objects.get_or_create(number=EPOCH)
-    refuse_newer_schema()
+    refuse_unusable_schema()
 
 
 def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_path):

@@ -80,8 +80,8 @@ def migration_lock(connection: BaseDatabaseWrapper, say: Callable[[str], object]
 EPOCH = 2
 
 
-class NewerSchema(Exception):
-    """The database is of a release that has taken away what this one uses; the message says so."""
+class UnusableSchema(Exception):
+    """The database is of a release that this one cannot work with; the message says why."""
 
     #: Of commands that end for this reason, so that a supervisor need not start them again.
     exit_code = 4
@@ -110,13 +110,18 @@ def unknown_migrations(names: list[str], executor: MigrationExecutor | None = No
     return [name for name in names if tuple(name.split(".", 1)) not in there]
 
 
-def refuse_newer_schema() -> None:
-    table = SchemaEpoch._meta.db_table  # noqa: SLF001  (public by name)
-    if table not in connection.introspection.table_names():
+def refuse_unusable_schema() -> None:
+    tables = connection.introspection.table_names()
+    if "tasks_season" in tables and "scoring_breakdownclasses" not in tables:
+        raise UnusableSchema(
+            "The database is of 0.1.0, which no later release upgrades: name an empty one, load the seasons "
+            "into it and send the runs again."
+        )
+    if SchemaEpoch._meta.db_table not in tables:  # noqa: SLF001  (public by name)
         return
     newer = SchemaEpoch.objects.filter(number__gt=EPOCH).order_by("-number").first()
     if newer is not None:
-        raise NewerSchema(
+        raise UnusableSchema(
             f"The database was upgraded to schema epoch {newer.number} on {newer.since:%Y-%m-%d %H:%M} UTC, "
             f"and this release works with {EPOCH}: start the release that it was upgraded to."
         )

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from citeboard.core.database import NewerSchema, refuse_newer_schema, schema_state
+from citeboard.core.database import UnusableSchema, refuse_unusable_schema, schema_state
 from citeboard.core.processes import complaint
 from scoring.ops.serving import PARTS, SITE, Failed, Serving
 
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             gather()
         try:
             Serving(parts, announce=self.say).run()
-        except NewerSchema as reason:
+        except UnusableSchema as reason:
             raise CommandError(str(reason), returncode=reason.exit_code) from reason
         except Failed as reason:
             raise CommandError(str(reason)) from reason
@@ -77,12 +77,12 @@ def gather() -> None:
 
 def prepare_database(*, migrates: bool) -> None:
     try:
-        refuse_newer_schema()
+        refuse_unusable_schema()
         missing = schema_state().missing
         if missing and migrates:
             call_command("migrate", interactive=False, verbosity=0)
             missing = []
-    except NewerSchema as reason:
+    except UnusableSchema as reason:
         raise CommandError(str(reason), returncode=reason.exit_code) from reason
     except DatabaseError as reason:
         raise CommandError(f"The database does not answer: {reason}") from reason

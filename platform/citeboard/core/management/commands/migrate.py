@@ -9,7 +9,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from citeboard.core.database import EPOCH, NewerSchema, migration_lock, refuse_newer_schema
+from citeboard.core.database import EPOCH, UnusableSchema, migration_lock, refuse_unusable_schema
 from citeboard.core.models import SchemaEpoch
 
 
@@ -18,8 +18,8 @@ class Command(migrate.Command):
         connection = connections[options["database"]]
         with migration_lock(connection, self.stderr.write):
             try:
-                refuse_newer_schema()
-            except NewerSchema as reason:
+                refuse_unusable_schema()
+            except UnusableSchema as reason:
                 raise CommandError(str(reason), returncode=reason.exit_code) from reason
             is_whole = not any(options[name] for name in ("app_label", "plan", "check_unapplied", "fake"))
             if is_whole and not connection.introspection.table_names():
