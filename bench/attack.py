@@ -3,8 +3,8 @@
 Usage: python bench/attack.py [--accounts K] [--uploads N]
 
 K hostile accounts, each a team of its own, keep sending and checking files that take long to read, while one
-honest team uploads; then files, headers and passwords that are meant to break something. docs/security.md has
-the table of each release.
+honest team uploads; then files, headers, passwords, names and requests for gold that are meant to break or to
+tell something, and the attack by made-up answers. docs/security.md has the table of each release.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import io
 import json
 import os
+import re
 import socket
 import statistics
 import subprocess
@@ -25,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +38,10 @@ START_SECONDS = 300
 #: An honest upload may take so many times what it takes on a quiet site.
 MAX_RATIO = 3.0
 GOOD, REFUSED = {200, 201, 202}, range(400, 500)
+#: Uploads before the first that is measured.
+WARMING = 4
+#: Of the test set that is guessed at.
+INSTANCES = 256
 
 
 def main() -> int:
@@ -53,8 +59,11 @@ def main() -> int:
             *attack.door(),
             *attack.files(),
             *attack.requests(),
+            *attack.secrets(),
             *attack.passwords(),
+            *attack.names(),
             attack.confinement(),
+            made_up_answers(),
         ]
     print("| attack | what came of it | held |\n| --- | --- | --- |")
     for name, found, held in rows:
@@ -135,20 +144,29 @@ class Attack:
     def send(
         self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
     ) -> Answer:
+        return self.client.ask(*self.request(content, name, who=who, to=to))
+
+    def request(
+        self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
+    ) -> tuple[str, str, bytes, dict[str, str]]:
         fields = {"system": f"System {time.monotonic_ns()}"} if to == "submissions" else {}
         body, kind = form_of(fields, content, name)
         headers = {"Authorization": f"Token {self.tokens[who]}", "Content-Type": kind}
-        return self.client.ask("POST", f"/api/v1/phases/{self.phase}/{to}/", body, headers)
+        return "POST", f"/api/v1/phases/{self.phase}/{to}/", body, headers
 
     def door(self) -> Iterator[tuple[str, str, bool]]:
-        quiet = [self.send(self._own(number)) for number in range(self.uploads)]
+        # Nobody is first in a process that has just begun.
+        for number in range(WARMING):
+            self.send(self._own(2 * self.uploads + number))
+        quiet, idle = [self.send(self._own(number)) for number in range(self.uploads)], os.getloadavg()[0]
         over, answered = threading.Event(), Counter[int]()
         lock = threading.Lock()
 
         def hostile(who: int) -> None:
-            content = SLOW[who % len(SLOW)]
+            # Their own computing is not what is measured: each has one file, written once.
+            asked = self.request(SLOW[who % len(SLOW)], who=who, to=("check", "submissions")[who % 2])
             while not over.is_set():
-                answer = self.send(content, who=who, to=("check", "submissions")[who % 2])
+                answer = self.client.ask(*asked)
                 with lock:
                     answered[answer.status] += 1
 
@@ -169,9 +187,11 @@ class Attack:
             f"{taken} of {len(besieged)} honest uploads taken, {later} unread; the others: {statuses}",
             taken == len(besieged),
         )
+        told = f"median {during:.2f} s, on the quiet site {before:.2f} s: {during / before:.1f} times"
+        load = f"{idle:.1f} and then {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
         yield (
             "how long an honest upload takes meanwhile",
-            f"median {during:.2f} s, on the quiet site {before:.2f} s: {during / before:.1f} times",
+            f"{told}; load of the machine {load}",
             during <= MAX_RATIO * before,
         )
 
@@ -206,6 +226,49 @@ class Attack:
             answers[429] > 0,
         )
 
+    def secrets(self) -> Iterator[tuple[str, str, bool]]:
+        """Gold of an evaluation that keeps everything back, asked for where it is held a second time."""
+        from citeboard.teams.models import Token
+        from tests.factories import make_gold, make_phase, make_season, make_task, make_user
+
+        def own_task(**who: Any) -> Any:
+            return make_task(season=make_season(slug=f"attack-{time.monotonic_ns()}", **who))
+
+        organiser = make_user(email=f"organiser{time.monotonic_ns()}@example.org")
+        task = own_task(organiser=organiser)
+        hidden = make_phase(task=task, board="organisers")
+        token = Token.objects.issue(user=organiser, name="attack")[1]
+        over = {"split": "practice", "gold_is_public": True, "closes": hidden.opens, "shows_instances": True}
+        over["opens"] = hidden.opens.replace(year=2020)
+        elsewhere, mistaken = make_phase(task=own_task(), **over), make_phase(task=own_task(), **over)
+        make_gold(phase=mistaken, citances=[["D05-0001", "3", ["4"], "Aim_Citation"]])
+        after = make_phase(
+            task=task, split=hidden.split, opens=hidden.closes, closes=hidden.closes.replace(year=2099)
+        )
+
+        def status(phase: Any, number: int) -> int:
+            place = f"/seasons/{phase.task.season.slug}/{phase.task.slug}/{phase.slug}/gold/{number}/"
+            headers = {"Authorization": f"Token {self.tokens[0]}"}
+            return self.client.ask("GET", place, headers=headers).status
+
+        found = status(elsewhere, 1)
+        yield "gold by another task that holds the same and gives its own out", str(found), found == 404
+        first, second = status(mistaken, 1), status(mistaken, 2)
+        told = f"version 1 {first}, version 2, which holds other gold, {second}"
+        yield "gold by a version put in by mistake and replaced", told, (first, second) == (404, 200)
+        headers = {"Authorization": f"Token {token}"}
+        answer = self.client.ask("POST", f"/api/v1/phases/{after.pk}/open/", b"", headers)
+        after.refresh_from_db()
+        opened = after.opens < hidden.closes
+        yield "“Open now” of a phase on gold that is hidden still", str(answer.status), not opened
+
+    def names(self) -> Iterator[tuple[str, str, bool]]:
+        headers = {"Authorization": f"Token {self.tokens[0]}", "Content-Type": "application/json"}
+        # A Cyrillic а in place of the first letter.
+        body = json.dumps({"name": "\u0430ttack-1"}).encode()
+        answer = self.client.ask("POST", "/api/v1/teams/", body, headers)
+        yield "a team called like another in other letters", str(answer.status), answer.status in REFUSED
+
     def passwords(self) -> Iterator[tuple[str, str, bool]]:
         answers = [self._sign_in("attack0@example.org", f"wrong {number}") for number in range(12)]
         locked = sum(b"too many" in answer.body.lower() or answer.status == 429 for answer in answers)
@@ -228,6 +291,19 @@ class Attack:
 
     def _own(self, number: int) -> bytes:
         return self.run + b" " * number + b"\n"
+
+
+def made_up_answers() -> tuple[str, str, bool]:
+    """A year of ranks by the private part, for every task type; `bench/leak.py` alone has more."""
+    command = [sys.executable, str(ROOT / "bench/leak.py"), "--presets", "--instances", str(INSTANCES)]
+    path = os.pathsep.join(map(str, (ROOT / "platform", ROOT, ROOT / "bench")))
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    found = re.findall(r"^  (\S.*?)  .* over chance (\S+), by", done.stdout, re.MULTILINE)
+    worst = max(found, key=lambda each: float(each[1]), default=("nothing", "none"))
+    told = f"of 100 private answers over chance at most {worst[1]} ({worst[0]}), of {len(found)} tested"
+    return f"a year of made-up answers, {INSTANCES} instances", told, bool(found) and done.returncode == 0
 
 
 def hostile_files() -> dict[str, tuple[str, bytes]]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import dj_database_url
 import pytest
-from django.db import OperationalError
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
 from django.db.utils import ConnectionHandler
 
 from citeboard.core.env import ready_for_many_writers
@@ -174,3 +175,18 @@ def transaction_of(connection):
         raise
     finally:
         connection.set_autocommit(True)
+
+
+@pytest.mark.skipif("sqlite" not in settings.DATABASES["default"]["ENGINE"], reason="a server has a queue")
+@pytest.mark.django_db(transaction=True)
+def test_what_is_done_on_commit_and_what_follows_a_lost_connection_may_write_at_once():
+    def is_free() -> bool:
+        with transaction.atomic():
+            return connection._turn is not None
+
+    found = []
+    with transaction.atomic():
+        transaction.on_commit(lambda: found.append(is_free()))
+    with transaction.atomic():
+        connection.close()
+    assert [*found, is_free()] == [True, True]

@@ -46,17 +46,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._end_turn()
             raise
 
-    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:
-        super().set_autocommit(autocommit, *args, **kwargs)
-        if autocommit:
+    def _commit(self) -> None:
+        super()._commit()
+        # What is done on commit may begin the next.
+        self._end_turn()
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()
+        finally:
             self._end_turn()
 
     def close(self) -> None:
         try:
             super().close()
         finally:
-            if not self.in_atomic_block:
-                self._end_turn()
+            self._end_turn()
 
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, None
