@@ -89,7 +89,7 @@ def board_of(phase: Any, rules: str) -> dict[str, Any]:
                 "system": row.system,
                 "team": row.team,
                 "kind": row.kind,
-                "ranks": [row.rank, row.rank_low, row.rank_high, row.group],
+                "ranks": [row.rank, row.rank_low, row.rank_high],
                 "scores": {column.metric: number(row.scores.get(column.name)) for column in board.columns},
             }
             for row in board.rows
