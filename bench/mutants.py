@@ -48,6 +48,7 @@ PLAIN = (
     "tests/tasks/test_every_type.py",
     "tests/core/test_reference.py",
     "tests/tasks/test_new_task_type.py",
+    "tests/declared/test_evidence.py",
     "tests/declared/test_folder.py",
     "tests/declared/test_golden.py",
     "tests/declared/test_labels.py",

@@ -23,7 +23,7 @@ from scoring.metrics import metrics_of
 from scoring.metrics.base import WeightedMetric, unit_rows, value_of
 from scoring.metrics.ranking import numbered
 from scoring.stats import jackknife
-from scoring.stats.significance import Paired, randomisation_tests
+from scoring.stats.significance import Paired, difference_error, difference_interval, randomisation_tests
 from tasks.types.declared.folder import read_declaration
 from tasks.types.declared.measures import CATALOGUE
 from tasks.types.forms.evidence import Verdict
@@ -331,6 +331,38 @@ def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
     assert {form: sorted(names) for form, names in found.items()} == {
         form: sorted(measures) for form, measures in CATALOGUE.items()
     }
+
+
+def test_differences_of_rank_correlations_have_the_interval_of_their_jackknife():
+    metric = metrics("numbers", "", '"spearman"')["spearman"]
+    draw = np.random.default_rng(5)
+    gold, near, far = (draw.normal(size=12) for _ in range(3))
+
+    def rows(answers, number):
+        stats = metric.instance_stats(gold[:number].tolist(), answers[:number].tolist())
+        return unit_rows(metric, stats, np.arange(number))
+
+    near, far = gold + 0.3 * near, gold + 2 * far
+
+    def difference(kept):
+        return sp.spearmanr(gold[kept], near[kept]).statistic - sp.spearmanr(gold[kept], far[kept]).statistic
+
+    left_out = np.array([difference(np.arange(12) != unit) for unit in range(12)])
+    error = math.sqrt(((left_out - left_out.mean()) ** 2).sum() * 11 / 12)
+    pair = Paired(metric, rows(near, 12), rows(far, 12))
+    assert difference_error(pair) == pytest.approx(error)
+    ends = jackknife.difference_bounds(difference(np.arange(12) >= 0), np.asarray(error), 12.0, (-1.0, 1.0))
+    assert difference_interval(pair) == pytest.approx(tuple(float(end) for end in ends))
+    assert difference_interval(Paired(metric, rows(near, 2), rows(far, 2))) is None
+    assert difference_interval(Paired(metric, rows(near, 3), rows(far, 3))) is not None
+    same = Paired(metric, rows(near, 12), rows(near, 12))
+    assert (difference_error(same), difference_interval(same)) == (0.0, None)
+    # With more units than are tried exactly, runs as far apart as can be have 1 of all and one more.
+    gold = np.arange(40.0)
+    best, worst = (metric.instance_stats(gold.tolist(), own.tolist()) for own in (gold, -gold))
+    far_apart = Paired(metric, *(unit_rows(metric, own, np.arange(40)) for own in (best, worst)))
+    [found] = randomisation_tests([far_apart], trials=99, seed=1)
+    assert (found.p, found.trials) == (0.01, 99)
 
 
 def test_each_measure_says_which_way_is_up_and_between_which_values_it_lies():

@@ -161,3 +161,18 @@ def test_macro_f1_is_resampled_by_instances():
             zero_division=0,
         )
         assert own == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize("part", ["precision", "recall", "f1"])
+def test_the_denominator_of_an_average_is_what_its_units_add_to_it(part):
+    """Pooled, the answers, the gold labels or both; of a mean over classes the instances."""
+    metrics = {
+        average: ClassAverage("m", "corrected", part=part, average=average, labels="abc")
+        for average in ("micro", "macro", "weighted")
+    }
+    rows = metrics["micro"].instance_stats(["a", "b", "c", "a"], ["a", None, "b", "c"])
+    rows = np.array([rows[:3].sum(axis=0), rows[3]])
+    pooled = {"precision": [2, 1], "recall": [3, 1], "f1": [5, 2]}[part]
+    assert metrics["micro"].denominators(rows).tolist() == pooled
+    assert metrics["macro"].denominators(rows).tolist() == [3, 1]
+    assert metrics["weighted"].denominators(rows).tolist() == [3, 1]

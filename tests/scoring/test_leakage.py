@@ -1,0 +1,81 @@
+"""What scores can tell of secret gold, by definition; the steps of the Ladder."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scoring.stats.leakage import (
+    bits_by_ladder,
+    bits_by_ranks,
+    bits_told,
+    ladder_step,
+    laddered,
+    ranks_a_year,
+)
+from tests.scoring.toys import Mean, mean_rows
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        # Standard errors of .0577, .115 and .231; of equal units 1 / (2 sqrt(n)) = .289 and .25.
+        ([0.4, 0.5, 0.6], 0.1),
+        ([0.3, 0.5, 0.7], 0.2),
+        ([0.1, 0.5, 0.9], 0.5),
+        ([0.5] * 3, 0.5),
+        ([0.5] * 4, 0.5),
+        # Exactly 1, 2 and 5 hundredths, and a hair more than one.
+        (np.array([-1, 0, 1]) * 0.01 * 3**0.5 + 0.5, 0.01),
+        (np.array([-1, 0, 1]) * 0.02 * 3**0.5 + 0.5, 0.02),
+        (np.array([-1, 0, 1]) * 0.05 * 3**0.5 + 0.5, 0.05),
+        (np.array([-1, 0, 1]) * 0.0101 * 3**0.5 + 0.5, 0.02),
+        (np.array([-1, 0, 1]) * 0.06 * 3**0.5 + 0.5, 0.1),
+    ],
+)
+def test_a_step_is_the_standard_error_rounded_up_to_1_2_or_5(values, step):
+    assert ladder_step(Mean(), mean_rows(values)) == pytest.approx(step, rel=1e-9)
+
+
+def test_two_units_have_no_step():
+    assert math.isnan(ladder_step(Mean(), mean_rows([0.1, 0.9])))
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "best", "sign", "told"),
+    [
+        (0.5234, 0.02, None, 1, 0.52),
+        (0.5234, 0.02, 0.48, 1, 0.52),
+        (0.5, 0.125, 0.375, 1, None),
+        (0.5, 0.125, 0.374, 1, 0.5),
+        (0.5, 0.1, 0.45, 1, None),
+        (0.3, 0.1, -0.5, -1, 0.3),
+        (0.3, 0.1, -0.35, -1, None),
+        (37.0, 5.0, None, 1, 35.0),
+        (None, 0.1, None, 1, None),
+        (0.5, math.nan, None, 1, None),
+    ],
+)
+def test_a_number_is_told_on_the_grid_where_it_is_a_step_better(value, step, best, sign, told):
+    assert laddered(value, step, best, sign) == told
+
+
+def test_bits_are_counted_by_what_could_have_been_told():
+    assert bits_told(3, [1, 3]) == 3 * (1 + 2)
+    assert bits_told(2, []) == 0
+    # 100 instances have at most 40 steps; 1,000 tries place each in log2(1000) bits.
+    assert bits_by_ladder(1000, 100) == pytest.approx(40 * (math.log2(1000) + math.log2(40)))
+    assert bits_by_ladder(5, 100) == pytest.approx(5 * (math.log2(5) + math.log2(40)))
+    assert bits_by_ladder(1, 100) == pytest.approx(1 + math.log2(40))
+    assert bits_by_ladder(3, 0) == 0
+    assert bits_by_ranks(12, 8) == 36
+    assert bits_by_ranks(3, 1) == 3
+
+
+@pytest.mark.parametrize(
+    ("instances", "runs", "times"),
+    [(63, 1, 0), (64, 1, 1), (127, 1, 1), (128, 1, 2), (384, 1, 6), (320, 1, 4), (768, 1, 12), (9999, 1, 12),
+     (768, 2, 6), (128, 3, 0)],
+)  # fmt: skip
+def test_a_private_part_ranks_as_often_a_year_as_its_size_allows(instances, runs, times):
+    assert ranks_a_year(instances, runs) == times
