@@ -1,4 +1,4 @@
-"""The folder of derived things: what is kept is found, damaged files are passed over, the oldest are dropped."""
+"""The folder of derived things: what is kept is found, damaged files are passed over, the oldest go."""
 
 import hashlib
 import os
