@@ -333,10 +333,9 @@ def classes_json(board: Board) -> str:
     def score(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))
-        value = {"submission": row.submission, "value": table.values[key], "low": low, "high": high}
-        if key in table.withheld:
-            value["withheld"] = table.withheld[key]
-        return value | ({"infinite": True} if key in table.infinite else {})
+        value: dict[str, Any] = {"submission": row.submission, "value": table.values[key]}
+        value |= {"low": low, "high": high} | ({"infinite": True} if key in table.infinite else {})
+        return value | ({"withheld": table.withheld[key]} if key in table.withheld else {})
 
     content = {
         **_origin(board),

@@ -14,6 +14,7 @@ from scoring.board.differences import hidden_classes
 from scoring.board.monthly_ranks import times_a_year
 from scoring.board.visibility import Audience
 from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, Phase
 
 
@@ -57,7 +58,8 @@ def _ranks_in_words(times: int) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """``bits`` is an upper bound of what one team is told of the ``instances`` that are secret while runs are
-    taken; None where tries have no limit. ``public`` are those of a public part, which count as lost.
+    taken; None where tries have no limit. ``public`` are those of a public part, which count as lost, and
+    ``beside`` is what other phases on the split tell by their tries, once their scores are shown.
     """
 
     tries: int | None
@@ -66,6 +68,7 @@ class Budget:
     instances: int
     public: int
     bits: float | None
+    beside: float | None
 
     @property
     def needed(self) -> float:
@@ -73,7 +76,7 @@ class Budget:
 
     @property
     def is_too_much(self) -> bool:
-        return self.bits is None or self.bits > self.needed
+        return self.bits is None or self.beside is None or self.bits + self.beside > self.needed
 
     @property
     def sentences(self) -> list[str]:
@@ -84,6 +87,7 @@ class Budget:
             "needed": thousands(round(self.needed)),
             "public": thousands(self.public),
             "bits": "" if self.bits is None else thousands(math.ceil(self.bits)),
+            "beside": "" if self.beside is None else thousands(math.ceil(self.beside)),
         }
         lines = [_("A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run.")]
         if not self.has_classes:
@@ -92,6 +96,12 @@ class Budget:
             lines.append(_("That can tell all of the %(instances)s secret instances."))
         else:
             lines.append(_("That tells at most %(bits)s bits of the %(instances)s secret instances."))
+        if self.beside is None:
+            lines.append(_("Other phases on this split can tell all of them, once their scores are shown."))
+        elif self.beside:
+            lines.append(
+                _("Other phases on this split tell up to %(beside)s bits more, once their scores are shown.")
+            )
         if self.public:
             lines.append(_("The %(public)s instances of the public part count as known."))
         if self.is_too_much:
@@ -124,7 +134,20 @@ def budget_of(phase: Phase) -> Budget | None:
         instances=gold.instances - public,
         public=public,
         bits=bits,
+        beside=_told_beside(phase, gold),
     )
+
+
+def _told_beside(phase: Phase, gold: Gold) -> float | None:
+    told = 0.0
+    for other in secrecy_of(phase).beside.phases:
+        if other.public_part or other.ladder:
+            continue
+        tries = _tries(other)
+        if tries is None or other.shows_instances:
+            return None
+        told += bits_told(tries, _sizes(other, gold))
+    return told
 
 
 def _tries(phase: Phase) -> int | None:

@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import io
+import re
 
 import pytest
 from django.urls import reverse
@@ -128,6 +129,13 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(clien
     page = text_of(client.get(address))
     assert "The 6 instances of the public part count as known." in page
     assert "Warning:" not in page
+    other = make_phase(task=phase.task, split=phase.split, with_gold=False, runs_in_total=5)
+    page = text_of(client.get(address))
+    assert "Warning:" in page
+    assert re.search(
+        r"Other phases on this split tell up to \d{3} bits more, once their scores are shown", page
+    )
+    other.delete()
     phase.board = "organisers"
     phase.save()
     assert "What scores can tell" not in text_of(client.get(address))
