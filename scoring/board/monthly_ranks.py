@@ -27,7 +27,7 @@ def times_a_year(phase: Phase) -> int:
 
 def keep_due() -> int:
     """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
-    at, kept = now(), 0
+    at, count = now(), 0
     phases = Phase.objects.filter(public_part__isnull=False, opens__lte=at).select_related("task__season")
     for phase in phases:
         month = _due(phase, month_of(at))
@@ -42,8 +42,8 @@ def keep_due() -> int:
                     phase=phase, rules=rules, month=month, defaults={"runs": runs}
                 )
                 bump_version(phase.pk)
-            kept += 1
-    return kept
+            count += 1
+    return count
 
 
 def _due(phase: Phase, month: dt.date) -> dt.date | None:

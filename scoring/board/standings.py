@@ -337,8 +337,8 @@ def _rank_by_month(board: Board) -> None:
     others how a run does there.
     """
     drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
-    kept = drawn_up.filter(month__lte=month_of(board.frozen_at or now())).order_by("-month").first()
-    runs = kept.runs if kept else []
+    shown = drawn_up.filter(month__lte=month_of(board.frozen_at or now())).order_by("-month").first()
+    runs = shown.runs if shown else []
     counts_one = board.phase.counting in (Phase.Counting.BEST, Phase.Counting.LAST, Phase.Counting.SELECTED)
     by_team = {team: rank for _run, team, rank in runs if counts_one}
     by_run = {run: rank for run, _team, rank in runs}
@@ -347,7 +347,7 @@ def _rank_by_month(board: Board) -> None:
         row.rank = by_run.get(row.submission, by_team.get(row.team_slug)) if is_ranked else None
         row.rank_low = row.rank_high = row.rank
     board.rows.sort(key=lambda row: (row.rank is None, row.rank or 0))
-    board.ranks_of = kept.month if kept else None
+    board.ranks_of = shown.month if shown else None
 
 
 def _give_ranges(board: Board, by: str) -> None:

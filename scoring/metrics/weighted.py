@@ -150,16 +150,16 @@ class EqualSizeCalibrationError(WeightedMetric):
 
     def _one(self, rows: Floats, weights: Floats) -> float:
         # Weights are whole numbers: how often an instance is there.
-        kept = rows[np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))]
-        if len(np.unique(kept[:, 0])) <= 2:
+        drawn = rows[np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))]
+        if len(np.unique(drawn[:, 0])) <= 2:
             return float("nan")
-        kept = kept[np.argsort(kept[:, 0], kind="stable")]
+        drawn = drawn[np.argsort(drawn[:, 0], kind="stable")]
         if self.pooled:
-            _, groups, sizes = np.unique(kept[:, 0], return_inverse=True, return_counts=True)
-            kept[:, 1] = (np.bincount(groups, kept[:, 1]) / sizes)[groups]
-        parts = np.array_split(kept, self.bins)
+            _, groups, sizes = np.unique(drawn[:, 0], return_inverse=True, return_counts=True)
+            drawn[:, 1] = (np.bincount(groups, drawn[:, 1]) / sizes)[groups]
+        parts = np.array_split(drawn, self.bins)
         gaps = [len(part) * abs(part[:, 1].mean() - part[:, 0].mean()) for part in parts if len(part)]
-        return float(sum(gaps)) / len(kept)
+        return float(sum(gaps)) / len(drawn)
 
 
 class RankCorrelation(WeightedMetric):

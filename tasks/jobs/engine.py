@@ -46,7 +46,7 @@ KINDS = {
 #: Jobs woken again in one sweep. Whoever takes one of them wakes the next.
 MAX_WOKEN = 20
 #: Seconds, beside the time between sweeps, after which a job that waits for something is tried again.
-LONGEST_WAIT = 300
+MAX_WAIT = 300
 
 log = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
     The longer it has waited the seldomer, since each try costs a process.
     """
     waited = (timezone.now() - job.created_at).total_seconds()
-    waking = until or from_now(min(max(waited - settings.LEASE_SECONDS, 0) / 4, LONGEST_WAIT))
+    waking = until or from_now(min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT))
     waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": waking}
     with transaction.atomic():
         if not end_lease(job, is_counted=False, progress=0, **waiting):

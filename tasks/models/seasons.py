@@ -121,7 +121,7 @@ class Configured(models.Model):
         return (name in cls.SETTINGS and cls.SETTINGS[name].key) or name.removeprefix("is_")
 
     @classmethod
-    def needs(cls, name: str) -> bool:
+    def is_required(cls, name: str) -> bool:
         field = cls.field(name)
         return not (field.null or field.blank or field.has_default())
 

@@ -188,8 +188,8 @@ def replaceable(phase: Phase, team: Team, begun: dt.datetime) -> QuerySet[Submis
 
 def check_storage(team: Team, size: int) -> None:
     """Runs of one bundle share a file."""
-    kept = Submission.objects.filter(team=team).exclude(file="").order_by().values("file", "size").distinct()
-    used, most = kept.aggregate(all=Sum("size"))["all"] or 0, settings.TEAM_STORAGE_MB << 20
+    runs = Submission.objects.filter(team=team).exclude(file="").order_by().values("file", "size").distinct()
+    used, most = runs.aggregate(all=Sum("size"))["all"] or 0, settings.TEAM_STORAGE_MB << 20
     if used + size > most:
         raise StorageUsed(used, most)
 

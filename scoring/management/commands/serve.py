@@ -60,8 +60,8 @@ def is_gathered() -> bool:
         for finder in get_finders():
             for name, storage in finder.list(StaticFilesConfig.ignore_patterns):
                 whole = "/".join(filter(None, [getattr(storage, "prefix", None), name]))
-                kept = root / paths[whole]
-                if not (kept.is_file() and filecmp.cmp(storage.path(name), root / whole, shallow=False)):
+                gathered = root / paths[whole]
+                if not (gathered.is_file() and filecmp.cmp(storage.path(name), root / whole, shallow=False)):
                     return False
     except (OSError, ValueError, KeyError):
         return False

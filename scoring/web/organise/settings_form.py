@@ -25,7 +25,7 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
     shared: dict[str, Any] = {
         "label": str(model.SETTINGS[name].label) or capfirst(str(known.verbose_name)),
         "help_text": str(known.help_text),
-        "required": model.needs(name),
+        "required": model.is_required(name),
         "show_hidden_initial": True,
     }
     if name == "card_required":

@@ -156,12 +156,12 @@ def _is_member(run: Submission, user: object) -> bool:
 
 #: How often the page asks for the status of a run that moves, by the seconds for which it has stood there.
 PAUSES = {10: "400ms", 120: "1s"}
-LONGEST_PAUSE = "5s"
+MAX_PAUSE = "5s"
 
 
 def _pause(run: Submission) -> str:
     age = (now() - run.status_since).total_seconds()
-    return next((pause for seconds, pause in PAUSES.items() if age < seconds), LONGEST_PAUSE)
+    return next((pause for seconds, pause in PAUSES.items() if age < seconds), MAX_PAUSE)
 
 
 def _per_cent(progress: Progress) -> int | None:

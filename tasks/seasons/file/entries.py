@@ -229,7 +229,7 @@ def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
 def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> Any:
     field, setting = model.field(name), model.SETTINGS[name]
     key = model.key(name)
-    default = REQUIRED if model.needs(name) else field.get_default()
+    default = REQUIRED if model.is_required(name) else field.get_default()
     if isinstance(field, models.BooleanField):
         return table.boolean(key, default=bool(default))
     if isinstance(field, models.DateTimeField):

@@ -95,7 +95,7 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
-        if value is not None and (row.needs(name) or as_json(value) != as_json(default)):
+        if value is not None and (row.is_required(name) or as_json(value) != as_json(default)):
             # What the site keeps as lines is a list in the file.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said

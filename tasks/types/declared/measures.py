@@ -30,7 +30,7 @@ class Measure:
     cut: str = ""
     #: Of labels: for tasks with several labels (True), with one (False), or both.
     several: bool | None = False
-    needs: str = ""
+    asks: str = ""
 
 
 def _labels(metric: str, **more: Any) -> Measure:
@@ -59,20 +59,20 @@ LABELS: Mapping[str, Measure] = {
     "kappa_linear": _labels("LinearKappa"),
     "kappa_quadratic": _labels("QuadraticKappa"),
     "coverage": _labels("Coverage"),
-    "brier_score": _labels("Brier", module=CALIBRATION, needs=PROBABILITIES),
-    "log_loss": _labels("LogLoss", module=CALIBRATION, needs=PROBABILITIES),
-    "auroc": _of_label("Auroc", module=WEIGHTED, needs=SCORES),
-    "average_precision": _of_label("AveragePrecision", module=WEIGHTED, needs=SCORES),
-    "auprc": _of_label("Auprc", module=WEIGHTED, needs=SCORES),
-    "ece": _labels("CalibrationError", module=CALIBRATION, options={"bins": "count"}, needs=SCORES),
+    "brier_score": _labels("Brier", module=CALIBRATION, asks=PROBABILITIES),
+    "log_loss": _labels("LogLoss", module=CALIBRATION, asks=PROBABILITIES),
+    "auroc": _of_label("Auroc", module=WEIGHTED, asks=SCORES),
+    "average_precision": _of_label("AveragePrecision", module=WEIGHTED, asks=SCORES),
+    "auprc": _of_label("Auprc", module=WEIGHTED, asks=SCORES),
+    "ece": _labels("CalibrationError", module=CALIBRATION, options={"bins": "count"}, asks=SCORES),
     "ece_debiased": _labels(
-        "DebiasedCalibrationError", module=CALIBRATION, options={"bins": "count"}, needs=SCORES
+        "DebiasedCalibrationError", module=CALIBRATION, options={"bins": "count"}, asks=SCORES
     ),
     "ece_equal_size": _labels(
         "EqualSizeCalibrationError",
         module=WEIGHTED,
         options={"bins": "count", "pooled": "flag"},
-        needs=SCORES,
+        asks=SCORES,
     ),
     "exact_match": _labels("LabelSets", arguments={"column": "exact"}, several=True),
     "hamming_loss": _labels("HammingLoss", arguments={"column": "hamming"}, several=True),
@@ -255,9 +255,9 @@ class Naming:
             words = "several labels" if measure.several else "one label"
             return f"“{name}” is of tasks in which an instance has {words}", ""
         has = {name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"}
-        if measure.needs == PROBABILITIES and PROBABILITIES not in has:
+        if measure.asks == PROBABILITIES and PROBABILITIES not in has:
             return f"“{name}” needs probabilities", 'probabilities = "optional" or "needed" in [task.answer]'
-        if measure.needs == SCORES and not has:
+        if measure.asks == SCORES and not has:
             return f"“{name}” needs probabilities or confidence", "either of them in [task.answer]"
         return None
 

@@ -33,7 +33,7 @@ RESULT, SAID = "result.json", "said.txt"
 #: Files of ours that several pieces of work share stay read, so many at a time.
 MAX_SHARED = 8
 #: Of work whose place is the first; the kernel knows no more than the most.
-NICENESS, MOST_NICENESS = 5, 19
+NICENESS, MAX_NICENESS = 5, 19
 #: Imported late by name, when `nobody` may no longer read the interpreter's own folders.
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
@@ -155,7 +155,7 @@ class Server:
             for target, name in self.outputs.items():
                 os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), target)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            os.nice(min(MOST_NICENESS, NICENESS + order.behind))
+            os.nice(min(MAX_NICENESS, NICENESS + order.behind))
             self.confine(order)
             die_with_parent()
             if os.getppid() != self._pid:
