@@ -26,9 +26,10 @@ def toml_fault(text: str, fault: Exception) -> tuple[str, int | None, int | None
         depths = [line.count("[") + line.count("{") for line in text.split("\n")]
         return "brackets within brackets, deeper than is read", depths.index(max(depths)) + 1, None
     if place := _PLACE.fullmatch(str(fault)):
-        return place[1], place[2] and int(place[2]), place[3] and int(place[3])
+        line, column = (int(number) if number else None for number in place.groups()[1:])
+        return place[1], line, column
     number = _LONG.search(text)
-    return "a number longer than is read", number and text.count("\n", 0, number.start()) + 1, None
+    return "a number longer than is read", text.count("\n", 0, number.start()) + 1 if number else None, None
 
 
 class KeyLines:

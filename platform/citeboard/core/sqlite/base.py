@@ -41,19 +41,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if writers.acquire(timeout=self.settings_dict["OPTIONS"].get("timeout", -1)):
             self._turn = writers
         try:
-            super()._start_transaction_under_autocommit()
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
             self._end_turn()
             raise
 
     def _commit(self) -> None:
-        super()._commit()
+        super()._commit()  # type: ignore[misc]
         # What is done on commit may begin the next.
         self._end_turn()
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()
+            super()._rollback()  # type: ignore[misc]
         finally:
             self._end_turn()
 
