@@ -14,6 +14,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.teams.models import Membership
 from scoring.board.open_gold import may_have_gold
+from scoring.ops.merging import MergeRefused, accept_merge, propose_merge
 from tasks.gold.early import WouldLetOut
 from tasks.models import Gold, GoldOverlap, Phase, Season
 from tasks.seasons.file.export import structure_of
@@ -228,6 +229,13 @@ class TestLettingOutEarly:
         teams = [factories.make_team(season=season, lead=factories.make_user()) for _ in range(2)]
         run = factories.make_submission(phase=phase, team=teams[0], status="scored")
         boards.score(run, 0.5)
+        Season.objects.update(merge_until=timezone.now() + HOUR)
+        lead = Membership.objects.get(team=teams[1]).user
+        proposal = propose_merge(season=season, team=teams[0], into=teams[1], by=lead)
+        with pytest.raises(
+            MergeRefused, match=r"the scores of all of Spans, Test .*; an organiser can merge"
+        ):
+            accept_merge(proposal=proposal, by=lead)
         where = f"{API}/seasons/{season.slug}/merges/"
         sent = {"team": teams[0].slug, "into": teams[1].slug, "reason": "They asked."}
         assert self.refused(client.post(where, sent)) == {"others"}
