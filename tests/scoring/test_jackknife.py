@@ -146,6 +146,12 @@ def test_the_ends_of_a_length_are_t_errors_away_on_a_log_scale():
         assert abs(math.log(end / 74.5)) == pytest.approx(t * error / 74.5, rel=1e-9)
 
 
+def test_the_log_scale_begins_at_the_lower_end():
+    low, high = jackknife.score_bounds(7.0, np.asarray(0.5), 10, (2.0, math.inf))
+    factor = math.exp(stats.t.ppf(0.975, 9) * 0.5 * 1.05 / 5)
+    assert (low, high) == pytest.approx((2 + 5 / factor, 2 + 5 * factor))
+
+
 @pytest.mark.parametrize("metric", [Length(), Unbounded()])
 def test_without_ends_units_that_are_all_alike_say_nothing_of_the_error(metric):
     assert interval(metric, mean_rows([7.0] * 5)) is None
