@@ -1,7 +1,7 @@
 """When what is known of gold is free: by its content, whatever phase, split, version or task holds it."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -186,10 +186,11 @@ class _Version(NamedTuple):
     number: int
     pk: int
     sealed_at: str | None
-    other_task: int | None
-    other_split: str | None
-    same: int | None
-    held: int | None
+    #: Of these nothing where it has nothing in common with any.
+    other_task: int
+    other_split: str
+    same: int
+    held: int
 
 
 class _Listed(Aggregate):
@@ -232,9 +233,9 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
     return asked
 
 
-def with_phases(tasks: Sequence[Task]) -> None:
+def with_phases(tasks: Iterable[Task]) -> None:
     """These tasks know their phases from here on, and each phase what others keep back of it."""
-    prefetch_related_objects(tasks, Prefetch("phases", with_gold(Phase.objects.all())))
+    prefetch_related_objects(list(tasks), Prefetch("phases", with_gold(Phase.objects.all())))
     phases = [phase for task in tasks for phase in task.phases.all()]
     _look_up(phases, phases)
 
@@ -245,18 +246,18 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
     listed = {}
     for row in of_tasks:
         by_split.setdefault((row.task_id, row.split), []).append(row)
-        listed[row.task_id, row.split] = row.gold_listed
+        listed[row.task_id, row.split] = vars(row)["gold_listed"]
     asked = {(phase.task_id, phase.split) for phase in phases}
     for task, split in asked - listed.keys():
         listed[task, split] = _listed(Gold.objects.filter(task=task, split=split)).first()
     versions = {split: sorted(_Version(*facts) for facts in listed[split] or ()) for split in asked}
     shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
     unread = Q()
-    for split, rows in versions.items():
-        for row in rows:
-            other = (row.other_task, row.other_split)
-            if row.held and other != split:
-                shared[split].setdefault(other, {})[row.pk] = row.same
+    for own, rows in versions.items():
+        for version in rows:
+            other = (version.other_task, version.other_split)
+            if version.held and other != own:
+                shared[own].setdefault(other, {})[version.pk] = version.same
                 unread |= Q() if other in by_split else Q(task=other[0], split=other[1])
     for phase in Phase.objects.filter(unread).select_related("task__season") if unread else ():
         by_split.setdefault((phase.task_id, phase.split), []).append(phase)

@@ -8,6 +8,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Model
 
 from citeboard.core.database import EPOCH, UnusableSchema, migration_lock, refuse_unusable_schema
 from citeboard.core.models import SchemaEpoch
@@ -34,7 +35,8 @@ def _make_tables(connection: BaseDatabaseWrapper) -> None:
     """
     executor = MigrationExecutor(connection)
     with connection.schema_editor() as editor:
-        for model in (executor.recorder.Migration, *apps.get_models()):
+        models: list[type[Model]] = [executor.recorder.Migration, *apps.get_models()]
+        for model in models:
             if model._meta.can_migrate(connection):  # noqa: SLF001  (public by name)
                 editor.create_model(model)
         for label, name in executor.loader.disk_migrations:
