@@ -184,6 +184,9 @@ def test_a_run_that_is_still_being_computed_is_not_scored_by_a_rescore(phase):
 BY_CITANCES = {"clsumm-mq-summary-ranks", "clsumm-mq-summary-mmr"}
 NO_CITANCES = "The baseline could not be computed: topic W01-0101 has no citances, which this system goes by."
 
+#: From the few words of a sample these write nothing at all.
+WITHOUT_WORDS = {"clsumm-mq-summary-tfidf-literal", "citation-text-textrank"}
+
 NO_PARSER = (
     "What this task is scored with, such as a model, is not installed here yet; scoring goes on by itself "
     "when it is."
@@ -211,6 +214,9 @@ def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_sco
     found = {run.system: (run.status, run.reason) for run in Submission.objects.all()}
     for name in BY_CITANCES & found.keys():
         assert found.pop(name) == ("failed", NO_CITANCES)
+    for name in WITHOUT_WORDS & found.keys():
+        state, reason = found.pop(name)
+        assert (state, "the run answers no instance of the split" in reason) == ("failed", True)
     # The parser is no part of what the tests install; the answers are there all the same.
     without_parser = slug == "positional-citations" and find_spec("en_core_web_sm") is None
     assert found == dict.fromkeys(found, ("waiting", NO_PARSER) if without_parser else ("scored", ""))

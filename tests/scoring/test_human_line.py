@@ -130,7 +130,9 @@ def test_it_ranks_nobody_and_no_run_is_compared_with_it(line, phase, client):
 
 def test_classes_of_systems_are_compared_without_it(line, phase, client):
     team = factories.make_team(season=phase.task.season)
-    factories.make_submission(phase=phase, team=team, content=factories.run_bytes(topics=[TOPIC]))
+    citances = [("D05-0001", "1", [], ""), ("D05-0002", "2", [], "")]
+    content = factories.run_bytes(topics=[TOPIC], citances=citances)
+    factories.make_submission(phase=phase, team=team, content=content)
     work_off(phase)
     page = client.get(address("differences", phase)).content.decode()
     assert "By" in page
