@@ -130,7 +130,7 @@ def test_it_ranks_nobody_and_no_run_is_compared_with_it(line, phase, client):
 
 def test_classes_of_systems_are_compared_without_it(line, phase, client):
     team = factories.make_team(season=phase.task.season)
-    citances = [("D05-0001", "1", [], ""), ("D05-0002", "2", [], "")]
+    citances = [("D05-0001", "0", [], ""), ("D05-0002", "0", [], "")]
     content = factories.run_bytes(topics=[TOPIC], citances=citances)
     factories.make_submission(phase=phase, team=team, content=content)
     work_off(phase)
