@@ -375,7 +375,9 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
     far = t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
     # So many errors away nothing is missed, and the distribution is no longer computed.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
-    return float(1 - nctdtr(at_units - 1, away, far) + nctdtr(at_units - 1, away, -far))
+    wrong_way = nctdtr(at_units - 1, away, -far)
+    # NaN where it is too small to be computed.
+    return float(1 - nctdtr(at_units - 1, away, far) + (wrong_way if wrong_way > 0 else 0))
 
 
 def detectable_difference(

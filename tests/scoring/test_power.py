@@ -57,6 +57,10 @@ def test_the_power_is_that_of_a_t_test_and_what_is_detectable_has_the_usual_one(
         assert power(least, 0.02, 10, at_units=40, comparisons=comparisons) == pytest.approx(CHANCE, abs=0.02)
     assert power(1.0, 0.02, 10, at_units=5) == power(1.0, 0.02, 10, at_units=6, comparisons=2) == 0
     assert power(1e6, 0.02, 10, at_units=10) == 1
+    for effect in (0.02, 0.05, 0.1, 0.2):
+        by_size = [power(effect, 0.02, 10, at_units=units) for units in (10, 30, 100, 1000, 5000, 20_000)]
+        assert by_size == sorted(by_size)
+        assert by_size[-1] == pytest.approx(1)
 
 
 def test_what_is_detectable_is_as_many_errors_as_the_level_and_the_chance_take():
