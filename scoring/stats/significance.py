@@ -377,7 +377,7 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
     # NaN where it is too small to be computed.
-    return float(1 - nctdtr(at_units - 1, away, far) + (wrong_way if wrong_way > 0 else 0))
+    return float(1 - nctdtr(at_units - 1, away, far) + (max(0, wrong_way)))
 
 
 def detectable_difference(
