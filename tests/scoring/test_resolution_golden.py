@@ -13,7 +13,7 @@ from scoring.offline.evaluate import load_statistics
 from scoring.tools.baselines import baseline
 from tasks.types import task_type
 from tasks.types.files import open_input, open_inputs
-from tests.scoring.offline import score
+from tests.scoring.offline import refusals, score
 from tests.tasks.types.rankings import write_lines, write_resolution
 
 SLUG = "citation-resolution"
@@ -78,6 +78,9 @@ def test_the_hand_made_cases_of_the_rule_hold(capsys, gold, tmp_path):
         names = sorted({*case["ranking"], *case["gold"]})
         own = write_resolution(tmp_path / str(number), [("c", "p", case["gold"])], [("p", names)])
         run = write_lines(tmp_path / f"{number}.jsonl", [{"id": "c", "ranked": case["ranking"]}])
+        if not case["ranking"]:
+            assert "the run answers no instance of the split" in refusals(capsys, SLUG, [own], run)[0]
+            continue
         scores = score(capsys, SLUG, [own], run)
         assert scores["metrics"]["success@n"]["value"] == case["success"], case["case"]
         assert list(scores["breakdowns"]["group_size"]) == [str(case["n"])]
