@@ -226,6 +226,14 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
     return {**config, **KEPT, "ENGINE": "citeboard.core.sqlite", "OPTIONS": options}
 
 
+def database_settings(address: str) -> dict[str, Any]:
+    """Raises ValueError, whose message does not quote the address: it may hold a password."""
+    try:
+        return ready_for_many_writers(_database(address))
+    except (ValueError, KeyError):
+        raise ValueError("expected an address such as postgres://user:password@host:5432/name") from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bucket:
     name: str

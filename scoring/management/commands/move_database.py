@@ -1,0 +1,29 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from scoring.ops.moving import MoveRefused, move_database
+
+
+class Command(BaseCommand):
+    help = (
+        "Copy this site's SQLite database into an empty one of PostgreSQL, every row compared, all or "
+        "nothing. Stop the site before; afterwards start it with DATABASE_URL naming the new one. Files stay."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("address", metavar="ADDRESS", help="postgres://user:password@host:5432/name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            tables = move_database(options["address"])
+        except (MoveRefused, ValueError) as reason:
+            raise CommandError(f"Nothing is moved: {reason}") from reason
+        for table in tables:
+            self.stdout.write(f"{table.rows:>10,}  {table.name}")
+        rows = counted(sum(table.rows for table in tables), "row")
+        self.stdout.write(
+            f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
+        )
