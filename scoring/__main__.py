@@ -270,7 +270,8 @@ def check_run(given: argparse.Namespace) -> int:
         print(problem_line(problem, sys.stdout))
     if more:
         print(f"and {more} more warnings")
-    print(f"{given.run} can be scored" + (f"; {len(warnings)} warnings" if warnings else ""))
+    count = f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
+    print(f"{given.run} can be scored{count}")
     return 0
 
 

@@ -160,7 +160,7 @@ def line_fields(line: str) -> dict[str, str]:
         name, colon, value = part.partition(":")
         if not colon:
             raise Unreadable(
-                f"a part without a name between two bars: “{quoted(part)[:40]}”",
+                f"“{quoted(part)[:40]}” has no name before it",
                 "`Name: value` joined by ` | `, and no ` | ` inside a text",
             )
         fields[name.strip()] = value.strip()

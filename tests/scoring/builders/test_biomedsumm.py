@@ -129,7 +129,7 @@ def test_several_ranges_and_a_record_over_two_lines_are_read(convert, data, tmp_
         (annotation().replace("Reference Offset", "Offset"), "the line has no field “Reference Offset”"),
         (annotation(article="nobody.txt"), "the paper “nobody” is not among the topic's Documents_Text"),
         (annotation() + "\n" + annotation(article="them.txt"), "several reference papers: them, us2001"),
-        ("nothing | at all |\n", "a part without a name between two bars"),
+        ("nothing | at all |\n", "“nothing” has no name before it"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_place(convert, data, tmp_path, text, told):
