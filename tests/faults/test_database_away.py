@@ -178,12 +178,14 @@ def test_an_outage_is_a_line_of_each_process_and_no_traceback(serve, send, door,
             os.kill(scorer, signal.SIGCONT)
             let_pass(LOCKED)
     wait_until_settled(first)
-    until(lambda: "Back after" in served.said(), "it is told that the database is back")
+    # Who asked for nothing while connections stood still has not noticed: wakes are told, not asked for.
+    if fault is Door.shut or "Away: " in served.said():
+        until(lambda: "Back after" in served.said(), "it is told that the database is back")
     said = served.said()
     assert "Traceback" not in said
     away = [line for line in lines_of_an_outage(served) if "Away: " in line]
     # The process that fetches wakes, the one that scores, and the one that sweeps and watches.
-    assert 1 <= len(away) <= 3
+    assert (fault is Door.shut) <= len(away) <= 3
     # On a slow machine the lease runs out: the sweeper gives the job back, and its worker hears of it.
     told = ("Away: ", "Back after", "is queued again", "is not ours any more")
     assert [line for line in lines_of_an_outage(served) if not any(words in line for words in told)] == []
