@@ -59,7 +59,8 @@ def _person(request: HttpRequest) -> User:
 
 def _asking(view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
     try:
-        with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
+        # Of several rows chosen at once none is done where one is refused.
+        with transaction.atomic(), going_on(*(request.POST.get(name, "") for name in GOING_ON)):
             return view(request, *args, **kwargs)
     except WouldLetOut as refused:
         return asked_again(request, refused)

@@ -47,6 +47,11 @@ def facts(client, phase: Phase) -> list[dict]:
     return client.get(address("organise-secrecy-json", phase)).json()["contents"]
 
 
+def free_of(client, phase: Phase, kind: str) -> str:
+    [content] = facts(client, phase)
+    return content["known"][kind]["visitors"]
+
+
 class TestWhoCanKnow:
     def test_each_group_has_its_instant(self, client, phase):
         [content] = facts(client, phase)
@@ -269,6 +274,62 @@ class TestLettingOutEarly:
             client.post(reverse("admin:tasks_phase_delete", args=[phase.pk]), {"post": "yes"}).status_code
             == 302
         )
+
+    @pytest.fixture
+    def after(self, phase) -> Phase:
+        """Open with its board, on gold that the other phase keeps back."""
+        return factories.make_phase(task=phase.task, title="Afterwards")
+
+    def asked_and_done(self, client, where, sent=()) -> None:
+        """Refused as it is, with another task's name and without a reason; done with name and reason."""
+        sent = dict(sent)
+        told = {"let_out_task": "Spans", "let_out_reason": "All teams agreed."}
+        for lacking in ({}, told | {"let_out_task": "Another"}, told | {"let_out_reason": " "}):
+            before = list(Phase.objects.values_list("pk"))
+            answer = client.post(where, sent | lacking)
+            assert answer.status_code == 409
+            said = "the scores of all of Spans, Afterwards, which Spans, Test keeps back"
+            assert said in text_of(answer)
+            assert bool(lacking) == ("What was typed is not the name" in text_of(answer))
+            assert list(Phase.objects.values_list("pk")) == before
+        assert client.post(where, sent | told).status_code == 302
+        words = history(Season.objects.get())
+        assert any(one.words.endswith(": All teams agreed.") for one in words)
+
+    def test_deleting_what_keeps_scores_back_is_asked_on_the_page_and_by_the_api(self, client, phase, after):
+        row = f"{API}/seasons/{phase.task.season.slug}/settings/tasks.{phase.task.slug}.phases.{phase.slug}/"
+        assert self.refused(client.delete(row)) == {"own", "others"}
+        self.asked_and_done(client, address("organise-settings-delete-phase", phase, phase.pk))
+        assert list(Phase.objects.all()) == [after]
+        assert free_of(client, phase, "others") == "now"
+
+    def test_bringing_back_what_shows_hidden_scores_is_asked_on_the_page(self, client, phase, after):
+        client.post(address("organise-settings-delete-phase", phase, after.pk))
+        entry = history(phase.task.season)[0]
+        self.asked_and_done(client, address("organise-undo", phase, entry.pk))
+        assert Phase.objects.filter(pk=after.pk).exists()
+        assert after.pk in [row.pk for row in Phase.objects.exclude(let_out=[])]
+
+    def test_the_admin_asks_before_it_deletes_or_brings_back_and_then_all_or_nothing(
+        self, client, phase, after
+    ):
+        client.force_login(factories.make_user(is_staff=True, is_superuser=True))
+        opened = phase.opens - 9 * HOUR
+        harmless = factories.make_phase(task=phase.task, split="other", with_gold=False, opens=opened)
+        chosen = {"action": "delete_selected", "_selected_action": [harmless.pk, phase.pk], "post": "yes"}
+        self.asked_and_done(client, reverse("admin:tasks_phase_changelist"), chosen)
+        assert list(Phase.objects.all()) == [after]
+        # Brought back it keeps back what the other one shows by then: nothing is let out by that.
+        back = reverse("admin:core_auditentry_changelist")
+        deleted = history(phase.task.season).filter(action__startswith="deleted", subject_id=phase.pk)
+        entry = {"action": "bring_back", "_selected_action": [deleted.get().pk]}
+        assert client.post(back, entry).status_code == 302
+        Phase.objects.filter(pk=after.pk).update(let_out=[])
+        client.post(reverse("admin:tasks_phase_delete", args=[after.pk]), {"post": "yes"})
+        gone = history(phase.task.season).filter(action__startswith="deleted")
+        entry["_selected_action"] = [row.pk for row in gone.exclude(subject_id=phase.pk)]
+        self.asked_and_done(client, back, entry)
+        assert Phase.objects.count() == 3
 
 
 def test_the_api_says_what_teams_learn_of_their_runs_and_not_what_a_setting_says(client, phase):
