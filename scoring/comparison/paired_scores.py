@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citeboard.core.release import release
 from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
 from scoring.board.differences import natural_order
-from scoring.metrics import Metric, known_metric, metrics_by
+from scoring.metrics import Metric, known_metric, metrics_by, metrics_of_instances
 from scoring.metrics.base import Floats
 from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
@@ -46,8 +46,8 @@ class Two:
 
     @property
     def pooled(self) -> list[Metric]:
-        """What has a value in a class or an instance; averages over units have not, nor has MAUVE."""
-        return [metric for metric in self.metrics if not metric.per_unit and metric.is_exchangeable]
+        """What has a value on a single instance."""
+        return metrics_of_instances(self.metrics)
 
     def by(self, dimension: str) -> list[Metric]:
         """What is compared by its classes."""

@@ -18,7 +18,7 @@ from scoring.board.human_columns import published_sheet
 from scoring.board.standings import Board
 from scoring.comparison.paired_scores import values_by_instance
 from scoring.human.ratings import final_ratings
-from scoring.metrics import Metric, known_metric
+from scoring.metrics import Metric, known_metric, metrics_of_instances
 from scoring.models import CRITERIA, Evaluation, JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
 from scoring.stats.people_and_labels import read_judgements
@@ -104,13 +104,13 @@ def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correl
 def _on_instances(
     board: Board, metrics: Sequence[Metric], people: Values
 ) -> dict[str, dict[tuple[int, str], float]]:
-    pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
+    measured = metrics_of_instances(metrics)
     runs = {run for run, _ in people}
     shown = {row.evaluation: row.submission for row in board.rows if row.submission in runs}
     named: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
     for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
-            values = values_by_instance(evaluation, pooled)
+            values = values_by_instance(evaluation, measured)
         except Unreadable:
             continue
         run = shown[evaluation.pk]

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from scoring.metrics.base import PARTS, Metric, UnknownMetric
-from scoring.metrics.classification import Classification, EachClass
+from scoring.metrics.classification import Accuracy, ClassAverage, Classification, EachClass
 from tasks.types.base import Options, TaskType
 from tasks.types.references import MetricRef
 from tasks.types.unavailable import Unavailable
 
 __all__ = [
     "OF_LABELS", "Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_by",
-    "metrics_of", "names_by",
+    "metrics_of", "metrics_of_instances", "names_by",
 ]  # fmt: skip
 #: What stands by gold label, of each class; no other metric goes by these names.
 OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
@@ -56,6 +56,20 @@ def metrics_by(task_type: TaskType, dimension: str, metrics: Sequence[Metric]) -
     if dimension not in task_type.label_dimensions:
         return pooled
     return [*_of_labels(metrics), *(metric for metric in pooled if metric.is_valid_in_one_label)]
+
+
+def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
+    """Those that have a value on a single instance: no mean over units or labels, no kappa or correlation.
+
+    Where labels are counted and accuracy is none of them, micro F1 comes first: whether the label is right.
+    """
+    pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
+    own = [metric for metric in pooled if metric.is_valid_in_one_label or isinstance(metric, Accuracy)]
+    counted = [metric for metric in pooled if isinstance(metric, Classification) and metric.kind == "classes"]
+    if counted and not any(isinstance(metric, Accuracy) for metric in own):
+        labels, rules = counted[0].labels, counted[0].rules
+        own.insert(0, ClassAverage("micro_f1", rules, part="f1", average="micro", labels=labels))
+    return own
 
 
 def names_by(

@@ -29,6 +29,7 @@ class Moments(Metric):
     statistic = "moments"
     citation = "Pearson 1896, Mathematical Contributions to the Theory of Evolution III, Phil. Trans. A 187"
     ends: tuple[float, float] | None = (-1.0, 1.0)
+    is_valid_in_one_label = False
 
     def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
         """(n, 7): x, y, x², y², xy, |x - y|, and 1; zeros where either is missing."""
@@ -99,6 +100,7 @@ class AbsoluteError(Moments):
     """The mean absolute error."""
 
     higher_is_better = False
+    is_valid_in_one_label = True
     scale = 0
     ends = (0.0, math.inf)
     citation = "Willmott and Matsuura 2005, Advantages of the mean absolute error, Climate Research 30"

@@ -169,6 +169,7 @@ class RankCorrelation(WeightedMetric):
     """
 
     ends = (-1.0, 1.0)
+    is_valid_in_one_label = False
     statistic = "numbers"
     citation = "Spearman 1904, The Proof and Measurement of Association between Two Things, AJP 15"
 

@@ -262,6 +262,7 @@ class Explained:
     label: str
     value: str
     withheld: str
+    #: Its ends, or why there are none.
     interval: str
     n: int
     is_percentage: bool
@@ -271,6 +272,7 @@ class Explained:
     signature: str
     parts: list[tuple[str, str]]
     command: str
+    has_interval: bool = True
 
 
 def explained(score: Score, evaluation: Evaluation, task_type: str, filename: str) -> Explained:
@@ -299,6 +301,7 @@ def explained(score: Score, evaluation: Evaluation, task_type: str, filename: st
             gold=["GOLD"],
             run=filename,
         ),
+        has_interval=score.low is not None,
     )
 
 

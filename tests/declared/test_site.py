@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 from sklearn.metrics import precision_recall_fscore_support
 
 from scoring.__main__ import main
 from scoring.worker.score import score
 from tasks.models import Declaration, Job, Phase, Submission, Task
 from tests.declared.folders import CARD, EXAMPLES, lines
+from tests.factories import make_user
 from tests.scoring import boards
 from tests.tasks.test_new_task_type import uploaded
 
@@ -167,6 +169,32 @@ def test_by_gold_label_stand_precision_recall_and_f1_of_each_class_and_what_was_
         cells = [counted[label, answer] for answer in ("background", "method", "result", "none")]
         line = "".join(f'<td class="n">{count}</td>' for count in (sum(cells), *cells))
         assert f'<th scope="row">{label}</th>{line}' in own
+
+
+def test_of_single_instances_stands_what_one_has_and_where_there_is_no_interval_the_reason_stands_for_it(
+    folder, client
+):
+    toml = folder / "types" / "citation-intent" / "task.toml"
+    auroc = '{ name = "auroc_method", measure = "auroc", label = "method" },'
+    toml.write_text(toml.read_text().replace('"brier_score",', f'"brier_score", {auroc}'))
+    call_command("load_season", str(folder))
+    call_command("run_baselines", "field")
+    worked_off()
+    client.force_login(make_user(is_staff=True))
+    phase, runs = Phase.objects.get(), Submission.objects.order_by("pk")
+    read = client.get(f"/api/v1/phases/{phase.pk}/instances/", {"a": runs[0].pk, "b": runs[1].pk}).json()
+    assert {name for one in read["instances"] for name in one["values_a"]} == {"accuracy", "brier_score"}
+    page = client.get(reverse("submission-instances", args=[runs[0].pk])).content.decode()
+    assert "Accuracy" in page
+    assert "Macro F1" not in page
+
+    why = "no interval: a class is there in fewer than five units"
+    row = boards.address("board", phase) + f"runs/{runs[0].pk}/"
+    of_macro_f1 = runs[0].evaluations.get().scores.get(shared__metric="macro_f1").pk
+    number = client.get(row, {"score": of_macro_f1}).content.decode()
+    assert f'<span class="soft">{why}</span>' in number
+    for address in (row, reverse("submission", args=[runs[0].pk])):
+        assert why in client.get(address).content.decode()
 
 
 def test_a_season_with_a_folder_that_is_wrong_is_refused_whole_with_every_fault(folder, capsys):
