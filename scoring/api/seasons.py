@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scoring.acts.declared import numbered
-from scoring.api.operations import get
+from scoring.api.operations import LetOutSerializer, get
 from scoring.api.serializers import Address, address, mirror, mirror_of_model, text_list
 from scoring.board.exports import overall_values
 from scoring.board.public_results import FirstPlace, public_first_places
@@ -21,6 +21,7 @@ from scoring.board.public_results import overall as overall_table
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of
+from tasks.gold.early import kept_back
 from tasks.gold.secrecy import own_runs_show, with_gold, with_phases
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import entered_teams, may_have_inputs, season_for, season_to_organise
@@ -75,6 +76,9 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     own_scores = serializers.SerializerMethodField(
         help_text="What a team learns of its own runs now, with what other phases on the same gold keep back."
     )
+    kept_back = serializers.SerializerMethodField(
+        help_text="What it is set to show, now or when it opens, and other phases on the same gold keep back."
+    )
     board = serializers.ChoiceField(
         source="board_now", choices=Phase.Audience.choices, help_text="Who sees the board now."
     )
@@ -103,12 +107,16 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         model = Phase
         fields = [
             "id", "slug", *Phase.settings_that("in_api"),
-            "is_open", "is_frozen", "version", "page", "leaderboard", "leader",
+            "is_open", "is_frozen", "kept_back", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
 
     @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))
     def get_own_scores(self, phase: Phase) -> str:
         return own_runs_show(phase)
+
+    @extend_schema_field(LetOutSerializer(many=True))
+    def get_kept_back(self, phase: Phase) -> list[dict[str, object]]:
+        return [early.as_dict() for early in kept_back([phase])]
 
     @extend_schema_field(LeaderSerializer(allow_null=True))
     def get_leader(self, phase: Phase) -> dict[str, Any] | None:

@@ -43,6 +43,8 @@ class Early:
     kind: Kind
     free_from: dt.datetime
     kept_by: tuple[Holder, ...] = ()
+    #: What is meant is kept back at this instant; now where there is none.
+    at: dt.datetime | None = None
 
     @property
     def words(self) -> str:
@@ -68,9 +70,13 @@ class Early:
             for holder in self.kept_by
             for phase in holder.phases
             if phase.pk != self.phase.pk
-            and (self.kind is Kind.GOLD or hidden_until(phase, self.kind, timezone.now()))
+            and (self.kind is Kind.GOLD or hidden_until(phase, self.kind, self.at or timezone.now()))
         ]
         return listed(list(dict.fromkeys(names)) or [_("another phase")])
+
+    def as_dict(self) -> dict[str, object]:
+        free_from = None if self.free_from == NEVER else self.free_from.isoformat()
+        return {"phase": self.phase.pk, "what": self.kind.value, "free_from": free_from}
 
 
 class WouldLetOut(Refused):
@@ -88,15 +94,7 @@ class WouldLetOut(Refused):
         )
 
     def answer(self) -> dict[str, object]:
-        rows = [
-            {
-                "phase": early.phase.pk,
-                "what": early.kind.value,
-                "free_from": None if early.free_from == NEVER else early.free_from.isoformat(),
-            }
-            for early in self.told
-        ]
-        return super().answer() | {"lets_out": rows, "task": self.task}
+        return super().answer() | {"lets_out": [early.as_dict() for early in self.told], "task": self.task}
 
 
 def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:
@@ -202,16 +200,26 @@ def _state(season: Season) -> _State:
         if not phase.task.season.is_public or phase.opens > now:
             continue
         for kind, is_on in _shows(phase, now).items():
-            end, binding = hidden_until(phase, kind, now), secrecy_of(phase).binding(kind)
+            end = hidden_until(phase, kind, now)
             if is_on and end is None:
                 state.shown[phase.pk, kind] = phase
-                if binding:
-                    latest = max(until for until, _holder in binding)
-                    holders = tuple(holder for _until, holder in binding)
-                    state.clashes[phase.pk, kind] = Early(phase, kind, latest, holders)
             elif end is not None and end != NEVER:
                 state.hidden[phase.pk, kind] = Early(phase, kind, end)
+        state.clashes.update({(phase.pk, early.kind): early for early in kept_back([phase])})
     return state
+
+
+def kept_back(phases: Iterable[Phase]) -> list[Early]:
+    """What phases are set to show, now or when they open, and others keep back beyond that."""
+    found, now = [], timezone.now()
+    for phase in looked_up(phases):
+        at = max(now, phase.opens)
+        for kind, is_on in _shows(phase, now).items():
+            binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
+            if binding and hidden_until(phase, kind, at) is None:
+                latest = max(until for until, _holder in binding)
+                found.append(Early(phase, kind, latest, tuple(holder for _until, holder in binding), at))
+    return found
 
 
 def _shows(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:

@@ -310,6 +310,34 @@ class TestLettingOutEarly:
         assert Phase.objects.filter(pk=after.pk).exists()
         assert after.pk in [row.pk for row in Phase.objects.exclude(let_out=[])]
 
+    def test_a_phase_that_opens_over_gold_still_hidden_then_is_told_of_wherever_it_is_made_or_moved(
+        self, client, phase
+    ):
+        season, opens = phase.task.season, timezone.now() + HOUR
+        later = factories.make_phase(task=phase.task, title="Later", opens=opens, closes=opens + HOUR)
+        until = f"{phase.closes:%Y-%m-%d %H:%M} UTC"
+        words = f"the scores of all of Spans, Later, which Spans, Test keeps back (free from {until})"
+        # By its own settings as another phase on other gold.
+        factories.make_phase(task=phase.task, split="other", with_gold=False, title="Other")
+        settings = reverse("organise-settings-phase", args=[season.slug, later.pk])
+        form = client.get(settings).context["form"]
+        sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+        assert f"Not shown yet: {words}." in text_of(client.post(settings, sent, follow=True))
+        assert words in text_of(client.get(address("organise-phases", phase)))
+        assert words in text_of(client.get(address("organise", phase)))
+        loaded = load_values(structure_of(season), by=None, slug=season.slug)
+        assert f"not shown yet: {words}" in loaded.notices
+        times = {"opens": (opens + HOUR).isoformat(), "closes": (opens + 2 * HOUR).isoformat()}
+        assert client.post(f"{API}/phases/{later.pk}/times/", times).status_code == 200
+        told = client.get(f"{API}/phases/{later.pk}/").json()["kept_back"]
+        assert {row["what"] for row in told} == {"own", "others"}
+        assert dt.datetime.fromisoformat(told[0]["free_from"]) == phase.closes
+        # From the very end of the other one on nothing is kept back.
+        Phase.objects.filter(pk=later.pk).update(opens=phase.closes, closes=phase.closes + HOUR)
+        assert client.get(f"{API}/phases/{later.pk}/").json()["kept_back"] == []
+        for name in ("organise", "organise-phases"):
+            assert "keeps back" not in text_of(client.get(address(name, phase)))
+
     def test_the_admin_asks_before_it_deletes_or_brings_back_and_then_all_or_nothing(
         self, client, phase, after
     ):

@@ -16,6 +16,7 @@ from scoring.board.counting import board_gold, unsettled
 from scoring.board.leak_budget import probe_in_words
 from scoring.models import Evaluation
 from scoring.ops.season_progress import failed_rescorings, failed_runs
+from tasks.gold.early import kept_back
 from tasks.jobs.groups import why_unserved
 from tasks.models import Acknowledgement, Gold, Job, Phase, Question, Registration, Season, Submission
 
@@ -66,6 +67,7 @@ def concerns(season: Season) -> list[Concern]:
         _failed_runs(season),
         _failed_rescorings(season),
         _gold_problems(season),
+        _kept_back(season),
         _columns_without_value(season),
         _same_files(season),
         _probes(season),
@@ -138,6 +140,24 @@ def _gold_problems(season: Season) -> Concern:
             ) % {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
             lines.append(Line(name=name, href=href, words=words, since=newest.created_at))
     return Concern(name="gold", title=_("Gold"), advice="", lines=lines, total=len(lines))
+
+
+def _kept_back(season: Season) -> Concern:
+    lines = [
+        Line(
+            name=f"{early.phase.task}, {early.phase}",
+            href=_address("organise-secrecy", season),
+            words=_("Not shown yet: %(what)s.") % {"what": early.words},
+        )
+        for early in kept_back(_phases(season).filter(closes__gt=now()))
+    ]
+    return Concern(
+        name="kept-back",
+        title=_("Kept back by another phase"),
+        advice=_("These phases show it by their own settings; it is shown from the instant that is named."),
+        lines=lines[:SHOWN],
+        total=len(lines),
+    )
 
 
 def _columns_without_value(season: Season) -> Concern:

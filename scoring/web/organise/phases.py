@@ -11,13 +11,15 @@ from scoring.board.confirming import all_errata, official_since, results_of, tea
 from scoring.board.manual_scores import lines_of
 from scoring.models import OutsideMeasure
 from scoring.web.pages import Answer, does, fills, organisers
+from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.timeline import TimeLine
 
 
 @organisers.page("organise/phases.html", "phases")
 def phases(request: HttpRequest, season: Season) -> Answer:
-    return time_line(season)
+    known = time_line(season)
+    return {**known, "kept_back": kept_back(line["phase"] for line in known["lines"])}
 
 
 def time_line(season: Season) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from scoring.board.leak_budget import budget_of
 from scoring.ops.pruning import delete_season
 from scoring.web.organise.settings_form import SettingsForm
 from scoring.web.pages import Answer, SignedInRequest, organisers
+from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import Configured
 from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefix
@@ -49,6 +50,9 @@ def edit(
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
+            saved = Phase.objects.filter(task__season=season).select_related("task__season")
+            for early in kept_back(row for row in saved if phase in (None, row)):
+                messages.warning(request, _("Not shown yet: %(what)s.") % {"what": early.words})
             return _("%(title)s: the settings are saved.") % {"title": title}
     budget = budget_of(phase) if phase is not None else None
     return {"form": form, "title": title, "zone": zone, "budget": budget}

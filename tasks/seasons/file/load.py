@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from tasks.gold.early import nothing_early
+from tasks.gold.early import kept_back, nothing_early
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
@@ -68,8 +68,8 @@ class Loaded:
 
     season: Season
     changes: list[str]
-    notices: list[str]
     differences: list[Difference]
+    notices: list[str] = field(default_factory=list)
     conflicts: list[Difference] = field(default_factory=list)
 
 
@@ -133,7 +133,6 @@ def apply_entry(
             return Loaded(
                 season=season,
                 changes=changes,
-                notices=[],
                 differences=[row for row in differences if not row.is_conflict],
                 conflicts=[row for row in differences if row.is_conflict],
             )
@@ -322,6 +321,7 @@ def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
         if phase.closes <= timezone.now():
             words = _("phase %(phase)s is over: it closed %(instant)s")
             yield words % {"phase": name, "instant": f"{phase.closes:%Y-%m-%d %H:%M} UTC"}
+    yield from (_("not shown yet: %(what)s") % {"what": early.words} for early in kept_back(scored))
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
             yield _("gold %(gold)s: no phase is scored on it") % {"gold": f"{gold.task.slug}/{gold.split}"}
