@@ -120,6 +120,11 @@ GUARDS = frozenset(
 )
 #: Part of a changed line's diff and why no test can tell it from the code as it is.
 EXPLAINED = {
+    "+    order = np.argsort(values)\n": "equal values are one group in any order, and weights are whole",
+    "+        blocks = np.zeros((len(gold), len(FACETS) + 2, 3))": "three more columns of zeros",
+    "+    if _bits(symbols)": "symbols are numbered anew where they need not be, or pairs are halved instead",
+    "np.errstate(invalid='ignore'):\n             deviation =": "where the count is 0 so is what it divides",
+    "randint(0, 2 ** 32, size=10": "the same numbers in portions of another size",
     "+    as_far = np.abs(confidence - drawn).sum(axis=1) > observed": "no draw lies at the bound",
     "np.frexp(largest * max(weight, 2.0))": "of one row: a bit of 52 less, and as exact",
     "np.array([1.0 if value is None else value": "times 0, since the instance does not count",

@@ -202,6 +202,7 @@ def test_of_several_right_labels_any_is_right_and_a_wrong_answer_stands_against_
     [
         ("several = true", {"id": "1", "label": "a,b"}, "“a,b” is no label"),
         ("several = true", {"id": "1", "label": ["a", "a"]}, "“label” names a twice; expected each label once"),
+        ("", {"id": "1", "label": "ab" * 500}, f"“{'ab' * 50}” is no label"),
         ('confidence = "needed"', {"id": "1", "label": "a"}, "“confidence” is missing"),
         ('confidence = "needed"', {"id": "1", "label": "a", "confidence": 1.5}, "“confidence” is 1.5"),
         ("", {"id": "1", "label": "a", "probabilities": {"a": 2}}, "the probability of a is a whole number; expected a number"),

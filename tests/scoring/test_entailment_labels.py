@@ -127,6 +127,8 @@ def test_every_form_of_a_label_is_read(capsys, task, entailment_labels, form):
         ({"premise_sha256": "abc", "hypothesis": "x", "entailed": 1}, "“premise_sha256” is no such digest"),
         ({"hypothesis": "x", "entailed": 1}, "the premise is missing"),
         ({"premise": "x", "entailed": 1}, "the hypothesis is missing"),
+        ({**line(OSLO, 1), "hypothesis": None, "hypothesis_sha256": "abc"}, "“hypothesis_sha256” is no such"),
+        ({"premise": "x", "hypothesis_sha256": 7, "entailed": 1}, "“hypothesis_sha256” is no such digest"),
         ({"premise": "x", "hypothesis": "x"}, "the label is missing; expected “entailed”: 1 or 0"),
         ({"premise": "x", "hypothesis": "x", "entailed": 0.7}, "the label is 0.7"),
         ({"premise": "x", "hypothesis": "x", "entailed": "yes"}, "the label is a text"),

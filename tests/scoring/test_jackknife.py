@@ -152,6 +152,12 @@ def test_the_log_scale_begins_at_the_lower_end():
     assert (low, high) == pytest.approx((2 + 5 / factor, 2 + 5 * factor))
 
 
+@pytest.mark.parametrize(("value", "left_out"), [(0.0, [0, 0, 1]), (0.001, [0, 0, 1000])])
+def test_an_interval_that_one_end_cannot_be_told_of_is_none(value, left_out):
+    """At the end of the scale there is no log, and an end may be beyond every number."""
+    assert jackknife.value_interval(value, left_out, (0.0, math.inf)) is None
+
+
 @pytest.mark.parametrize("metric", [Length(), Unbounded()])
 def test_without_ends_units_that_are_all_alike_say_nothing_of_the_error(metric):
     assert interval(metric, mean_rows([7.0] * 5)) is None

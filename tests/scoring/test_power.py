@@ -69,6 +69,12 @@ def test_what_is_detectable_is_as_many_errors_as_the_level_and_the_chance_take()
         assert detectable_difference(0.02, units) == pytest.approx(0.02 * errors, rel=1e-9)
 
 
+def test_the_largest_difference_there_can_be_is_detectable_itself_and_none_beyond_it():
+    own = detectable_difference(0.02, 17)
+    assert detectable_difference(0.02, 17, largest=own) == own
+    assert detectable_difference(0.02, 17, largest=math.nextafter(own, 0)) == math.inf
+
+
 def test_what_is_detectable_needs_the_units_that_there_are():
     detectable = detectable_difference(0.02, 40)
     assert units_needed(detectable, 0.02, 40) == 40

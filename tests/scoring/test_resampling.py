@@ -116,12 +116,15 @@ def test_units_are_drawn_evenly():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-def test_many_units_are_drawn_in_blocks_that_fit_into_memory(monkeypatch):
-    monkeypatch.setattr(resampling, "BLOCK", 25)
-    blocks = list(Resampler(10, resamples=7, seed=0).weights())
-    assert [len(block) for block in blocks] == [2, 2, 2, 1]
-    drawn = draws_by_hand(10, 7, seed=0, per_block=2)
-    assert np.vstack(blocks).tolist() == [np.bincount(own, minlength=10).tolist() for own in drawn]
+@pytest.mark.parametrize(
+    ("units", "block", "sizes"), [(10, 25, [2, 2, 2, 1]), (11, 22, [2, 2, 2, 1]), (11, 5, [1] * 7)]
+)
+def test_many_units_are_drawn_in_blocks_that_fit_into_memory(monkeypatch, units, block, sizes):
+    monkeypatch.setattr(resampling, "BLOCK", block)
+    blocks = list(Resampler(units, resamples=7, seed=0).weights())
+    assert [len(block) for block in blocks] == sizes
+    drawn = draws_by_hand(units, 7, seed=0, per_block=sizes[0])
+    assert np.vstack(blocks).tolist() == [np.bincount(own, minlength=units).tolist() for own in drawn]
 
 
 @pytest.mark.parametrize("method", RESAMPLED)

@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from scoring.metrics.base import unit_rows
+from scoring.metrics.weighted import RankCorrelation
 from scoring.stats import significance
 from scoring.stats.significance import (
     APPROXIMATE,
@@ -60,6 +62,25 @@ def test_any_metric_is_tested_by_its_own_value(metric):
         a, b = metric.unit_stats(a), metric.unit_stats(b)
     ours = randomisation_tests([Paired(metric, a, b)], trials=10, seed=0)[0]
     assert ours.p == pytest.approx(brute_force_p(metric, a, b), abs=1e-12)
+
+
+@pytest.mark.parametrize("same", [0, 40])
+def test_a_measure_that_is_no_function_of_sums_is_tested_over_every_exchange_of_units_that_differ(same):
+    rng = np.random.default_rng(same)
+    gold, a, other = (rng.normal(size=7 + same).tolist() for _ in range(3))
+    b = [*other[:7], *a[7:]]
+    metric = RankCorrelation("spearman", "corrected")
+    found = [metric.instance_stats(gold, run) for run in (a, b)]
+    units = np.arange(len(gold))
+    pair = Paired(metric, *(unit_rows(metric, own, units) for own in found))
+    [test] = randomisation_tests([pair], trials=10, seed=0)
+    observed, extreme = abs(stats.spearmanr(gold, a)[0] - stats.spearmanr(gold, b)[0]), 0
+    for exchanged in itertools.product([False, True], repeat=7):
+        sides = np.where([*exchanged, *[False] * same], [b, a], [a, b])
+        values = [stats.spearmanr(gold, side)[0] for side in sides]
+        extreme += abs(values[0] - values[1]) >= observed - 1e-9
+    assert (test.kind, test.trials) == (EXACT, 2**7)
+    assert test.p == pytest.approx(extreme / 2**7, abs=1e-12)
 
 
 def test_units_on_which_both_runs_agree_change_nothing():

@@ -8,7 +8,9 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
+from tasks.types.clsumm.runs import accepts_summaries
 from tasks.types.files import open_input
+from tests.growth.readers import in_memory
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.corpus import answer_line, write_topic
 
@@ -30,6 +32,18 @@ def run(tmp_path) -> Path:
 def overlap(scores: dict) -> tuple[float, float]:
     metrics = scores["metrics"]
     return metrics["overlap_precision_micro"]["value"], metrics["overlap_recall_micro"]["value"]
+
+
+def test_of_several_papers_the_topics_own_is_read(capsys, gold, run):
+    other = '<PAPER>\n<S sid="0" ssid="0">Another title</S>\n</PAPER>\n'
+    (gold / "Reference_XML" / "A00-0000.xml").write_text(other)
+    assert score(capsys, "clsumm-1a", [gold], run)["warnings"] == []
+
+
+@pytest.mark.parametrize(("name", "is_taken"), [("run.jsonl", True), ("Task1/run.jsonl", False)])
+def test_summaries_are_looked_for_outside_of_the_folder_of_task_1(name, is_taken):
+    content = b'{"topic": "D01-0001", "summary": "Short."}\n'
+    assert accepts_summaries([in_memory(name, content)]) is is_taken
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,11 @@ def test_every_fault_is_told_by_line(capsys, gold, tmp_path):
         "q2 Q0 b 1 0.9 us",
         "",
         "q1 Q0 a 3 0.7 us",
+        "q1 Q0 b 2147483648 0.6 us",
     ]
     run = write_run(tmp_path / "run.trec", lines)
     told = refusals(capsys, SLUG, [gold], run)
-    assert [int(line.removeprefix(f"{run}:").split(":")[0]) for line in told] == [1, 2, 4, 5, 7, 8, 11]
+    assert [int(line.removeprefix(f"{run}:").split(":")[0]) for line in told] == [1, 2, 4, 5, 7, 8, 11, 12]
     text = "\n".join(told)
     for words in (
         "5 fields; expected `query Q0 candidate rank score tag`",
@@ -81,6 +82,7 @@ def test_every_fault_is_told_by_line(capsys, gold, tmp_path):
         "instance “q9” is not in this split",
         "rank “first” and score “0.9” are not two numbers",
         "the score “nan” is not a finite number",
+        "the rank “2147483648” is out of range",
     ):
         assert words in text
 
