@@ -1,7 +1,8 @@
 #!/bin/sh
 # Brings .venv to one of three levels: site, all (with the scorers that need models) or dev.
 #
-# What was installed is kept beside it, as the text of the requirement files: the same text means
+# What a requirement file leads to has the version that the lock says, so that a package published since
+# changes nothing. What was installed is kept beside it, as the text of these files: the same text means
 # nothing to do. While an installation runs a mark stands in the environment; where it is found at the
 # start, the last installation was cut off, and the environment is made anew rather than trusted.
 set -eu
@@ -20,7 +21,10 @@ files_of() {
     esac
 }
 
-text_of() { cat $(files_of "$1"); }
+text_of() { cat $(files_of "$1") requirements.lock; }
+
+# Versions alone: with hashes pip would ask one of every package, those of the tools included.
+locked() { sed -n 's/^\([A-Za-z0-9][^#\\]*[^ \\]\) *\\*$/\1/p' requirements.lock; }
 
 stamp_of() { echo "$venv/.installed-$1"; }
 
@@ -46,8 +50,8 @@ make_venv() {
 install() {
     file=$(files_of "$level" | sed 's/.* //')
     echo "Installing $file; this takes a minute or a few, once."
-    : > "$mark"
-    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$file"; then
+    locked > "$mark"
+    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$file" -c "$mark"; then
         echo "The packages of $file could not be installed; the lines above say why. Run the command again" >&2
         echo "when that is mended: it starts from a clean environment." >&2
         exit 1
