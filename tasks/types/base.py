@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tasks.types.units import InstanceNames, clusters_of, ids_or_places, unit_by
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
+
 
 #: What checks an upload and holds no gold: JSON values only, so that it can be kept beside the gold.
 Index = dict[str, Any]
@@ -37,6 +38,18 @@ class OptionRefused(ValueError):
     """An option that the task type does not know, or a value that it cannot take."""
 
 
+ABOVE, BELOW = 1, -1
+
+
+@dataclass(frozen=True)
+class ScatterPair:
+    """``finds`` is how systems lie to the diagonal by a paper, `ABOVE` or `BELOW` it; 0 where none says."""
+
+    across: str
+    up: str
+    finds: int = 0
+
+
 @dataclass(frozen=True)
 class Option:
     """A setting of a task type; whatever can change a number is part of its signature."""
@@ -51,6 +64,18 @@ class Option:
     may_be_file: bool = False
     #: Whether the metrics that are given it have no value where it is empty.
     is_needed: bool = False
+    #: Whether it chooses among what gold holds; public inputs hold what was chosen alone.
+    is_of_gold: bool = False
+    #: What a task that a site creates has where nothing is said; tasks that are there keep what they have.
+    for_new_tasks: str = ""
+    #: A folder that a site may have among its models, and what such a task has where it is there: the folder
+    #: itself, or this value.
+    of_site: tuple[str, str] = ("", "")
+
+    @classmethod
+    def switch(cls, name: str, summary: str) -> Option:
+        """One that is `yes` or, where it is not given, `no`."""
+        return cls(name=name, default="no", summary=summary, choices=("no", "yes"))
 
     def value_of(self, options: Options) -> str:
         """What is given for it, as it is written today, or its default."""
@@ -69,6 +94,26 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
+#: The option by which measures are computed at further cut-offs, in types that have it.
+CUTOFFS = "k"
+MAX_CUTS = 10
+
+
+def cutoffs(options: Options, longest: int, besides: Sequence[int] = ()) -> tuple[int, ...]:
+    """What the option says, in order and without those that there are ``besides``, of which there are more
+    where it says nothing. Raises OptionRefused.
+    """
+    said = options.get(CUTOFFS, "")
+    try:
+        cuts = [int(text) for text in said.split(",") if text.strip()]
+    except ValueError:
+        cuts = [0]
+    if min(cuts, default=int(not besides)) < 1 or max(cuts, default=1) > longest or len(set(cuts)) > MAX_CUTS:
+        expected = f"at most {MAX_CUTS} whole numbers from 1 to {longest}, such as 5,20"
+        raise OptionRefused(f"option {CUTOFFS}={said}: expected {expected}")
+    return tuple(sorted(set(cuts) - set(besides)))
+
+
 #: An option of every type, kept only where it is given.
 UNIT = Option(
     name="unit",
@@ -151,6 +196,8 @@ class Declared:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: As `tasks.types.baselines` has them, which rests on this module.
     baselines: tuple[Any, ...] = ()
+    #: The text of its `measures.py`, where that does not ship with Citeboard.
+    own_measures: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,8 +246,10 @@ class TaskType:
     has_claims: bool = False
     #: The metrics that the options add to a rule set, as where they name other cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
-    #: Pairs of metrics that a board draws against each other: across, up.
-    scatter_pairs: tuple[tuple[str, str], ...] = ()
+    #: The metrics of its rule sets that there are not under the options.
+    absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
+    #: Pairs of metrics that a board draws against each other.
+    scatter_pairs: tuple[ScatterPair, ...] = ()
     #: Scores that nobody computes here and that teams may report of their runs.
     team_scores: tuple[str, ...] = ()
     #: Single instances as people read them, from the files of the gold and a run beside it; as Python writes
@@ -208,6 +257,8 @@ class TaskType:
     show_instances: Callable[[Sequence[InputFile], Split, Pairs, Options], Iterator[ShownInstance]] | None = (
         None
     )
+    #: How a page draws one of them; as plain texts where nothing is said.
+    drawn_as: str = ""
     #: What gold consists of, by data set, as JSON: a name, what follows from the ``inputs`` alone, and what
     #: follows from the ``gold``.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
@@ -218,8 +269,25 @@ class TaskType:
     contents: Callable[[Sequence[InputFile], Split], Iterable[tuple[Any, Any]]] | None = None
     #: The same of what else the files of its gold hold and it scores nothing by.
     also_holds: Callable[[Sequence[InputFile]], Iterable[tuple[Any, Any]]] | None = None
+    #: The metric that ranks in rule sets that have it, as the task's organisers chose; else the first does.
+    rank_by: str = ""
     #: Where a folder declares it; its slug is then `declared:NAME@` and the beginning of its digest.
     declared: Declared | None = None
+
+    @classmethod
+    def of(cls, *parts: Any, **facts: Any) -> TaskType:
+        """The type whose readers, pairs and views are those of its parts: of a form's task, or of modules.
+
+        A part says them under the names of these fields, constants in capitals; ``facts`` go before.
+        """
+        said = {
+            field.name: getattr(part, name)
+            for part in parts
+            for field in fields(cls)
+            for name in (field.name, field.name.upper())
+            if hasattr(part, name)
+        }
+        return cls(**{**said, **facts})
 
     @property
     def reference(self) -> str:
@@ -228,6 +296,10 @@ class TaskType:
             return self.slug
         files = {name: text for name, text in self.declared.files.items() if name in REFERENCED}
         return json.dumps(files, ensure_ascii=False, sort_keys=True)
+
+    @property
+    def own_measures(self) -> str:
+        return self.declared.own_measures if self.declared else ""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -239,9 +311,20 @@ class TaskType:
         return next(iter(self.rules))
 
     def metrics_of(self, rules: str, options: Options) -> tuple[MetricRef, ...]:
-        """The metrics of a rule set, with those that the options add. Raises OptionRefused."""
+        """The metrics of a rule set, with those that the options add; the first ranks.
+
+        Raises OptionRefused.
+        """
         further = self.further_metrics(rules, options) if self.further_metrics else ()
-        return (*self.rules[rules], *further)
+        absent = self.absent_metrics(options)
+        own = (metric for metric in self.rules[rules] if metric.name not in absent)
+        return tuple(sorted((*own, *further), key=lambda metric: metric.name != self.rank_by))
+
+    def shown_as(self, rank_by: str, measures: Sequence[str]) -> TaskType:
+        """The same type where another metric ranks, and boards show other metrics first."""
+        if not rank_by and not measures:
+            return self
+        return replace(self, rank_by=rank_by, main_metrics=tuple(measures) or self.main_metrics)
 
     def without_value(self, rules: str, options: Options) -> dict[str, str]:
         """The metrics of a rule set that can have no value, each with the option that it lacks.
@@ -250,7 +333,7 @@ class TaskType:
         """
         if rules not in self.rules:
             return {}
-        values = {option.name: option.value_of(options) for option in self.options}
+        values = self._values(options)
         lacking = [option.name for option in self.options if option.is_needed and not values[option.name]]
         return {
             metric.name: name
@@ -258,6 +341,13 @@ class TaskType:
             for name in lacking
             if name in metric.options
         }
+
+    def ranking_metric(self, rules: str, options: Options) -> str:
+        """The name of the one that ranks; what is not given has its default."""
+        return self.metrics_of(rules, self._values(options))[0].name
+
+    def _values(self, options: Options) -> dict[str, str]:
+        return {option.name: option.value_of(options) for option in self.options}
 
     def checked_rules(self, rules: str | None) -> str:
         """The rule set of this name, which may be one of before 0.2.0. Raises OptionRefused."""
@@ -268,16 +358,17 @@ class TaskType:
             raise OptionRefused(f"{self.slug} has no rules “{rules}”; it has {', '.join(self.rules)}")
         return name
 
-    def checked_options(self, options: Options) -> dict[str, str]:
+    def checked_options(self, options: Options, *, builds: bool = True) -> dict[str, str]:
         """Every option with its value, the defaults filled in.
 
-        Builds the metrics of every rule set, so that a value that one of them cannot take is found here.
+        Where it ``builds`` the metrics of every rule set, a value that one of them cannot take is found here.
         Raises OptionRefused for an unknown name or value, and names the known ones.
         """
         checked = checked_options(self.slug, self.all_options, options)
-        if not checked[UNIT.name]:
-            del checked[UNIT.name]
-        for rules in self.rules:
+        for name in (UNIT.name, CUTOFFS):
+            if not checked.get(name, "-"):
+                del checked[name]
+        for rules in self.rules if builds else ():
             for metric in self.metrics_of(rules, checked):
                 metric.build(rules, checked)
         return checked
@@ -356,12 +447,18 @@ def as_written(
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
+#: How an instance is drawn: sentences of a paper, a ranking, texts side by side, a text with marks, labels,
+#: or whatever else is right line by line.
+SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
+LABELS, LINES = "labels", "lines"
 #: Of more instances nothing is kept to be read.
 MAX_SHOWN = 2_000
 #: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that
 #: both have, and a missed one may be implied by it, without such words.
 RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
 OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
+#: A sentence beside one of those, which neither has.
+CONTEXT = "context"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,7 +469,8 @@ class ShownInstance:
     given: str = ""
     gold: str = ""
     answer: str = ""
-    #: Sentence by sentence, as far as the task type tells: the outcome and the sentence. It says the gold.
+    #: Sentence by sentence, as far as the task type tells: the outcome and the sentence, in the order of the
+    #: text with those beside them. It says the gold.
     judged: tuple[tuple[str, str], ...] = ()
 
 

@@ -40,6 +40,23 @@ class Baseline:
     #: What its answers are a run for; filled in from the task types that name it.
     task_types: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        answering: Callable[[Sequence[InputFile], Options], Iterator[Answer]],
+        *,
+        name: str,
+        options: tuple[Option, ...],
+        **facts: Any,
+    ) -> Baseline:
+        """One that answers under its options, the defaults filled in. Its answers raise OptionRefused."""
+
+        def configured(values: Options) -> Answering:
+            checked = checked_options(name, options, values)
+            return lambda files: answering(files, checked)
+
+        return cls(name=name, answers=configured({}), options=options, configured=configured, **facts)
+
     def with_options(self, options: Options) -> Baseline:
         """The same system under other options. Raises OptionRefused."""
         checked = checked_options(self.name, self.options, options)

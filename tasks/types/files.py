@@ -48,8 +48,8 @@ class InputFile:
 
     def lines(self, longest: int = 16 * CHUNK) -> Iterator[bytes]:
         """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
-        for number, line in enumerate(self._chunks(lambda stream: stream.readline(longest)), start=1):
-            if len(line) == longest:
+        for number, line in enumerate(self._chunks(lambda stream: stream.readline(longest + 1)), start=1):
+            if len(line) > longest:
                 raise InputRefused([self.problem(f"a line of more than {longest:,} bytes", line=number)])
             yield line
 

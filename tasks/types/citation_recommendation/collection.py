@@ -1,18 +1,25 @@
 """The gold of a diagnostic split: contexts with their cited paper and classes, and the candidates."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, LATER, SAMPLED_FOR
-from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.lists import GradedLists, Lists, ListsBuilder, index_of
-from tasks.types.ranking.records import Rows, canonical, digest_of, label, shown_line, the_file
+from tasks.types.problems import Problem, refuse
+from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
+from tasks.types.ranking.records import (
+    Collection,
+    ContextsBuilder,
+    Rows,
+    canonical,
+    digest_of,
+    label,
+    shown_line,
+    the_file,
+)
 from tasks.types.run_forms import text_of_document, text_of_topic
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
@@ -21,16 +28,6 @@ SHOWN_OF_CANDIDATE = (
     *("ref_id", "raw", "title", "abstract", "authors", "author_metadata"),
     *("year", "venue", "doi", "arxiv_ids"),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Collection:
-    """Contexts in the order of their file; gold and candidates as numbers of candidates."""
-
-    ids: Sequence[str]
-    gold: Lists
-    papers: Classes
-    classes: Mapping[str, Classes]
 
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
@@ -42,8 +39,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     reader.read(Rows(file, problems))
     if not reader.ids and not problems:
         problems.append(Problem(file=file.shown, message="there are no contexts"))
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return Split(
         content=reader.collection(),
         instances=len(reader.ids),
@@ -62,8 +58,7 @@ def read_candidates(file: InputFile) -> list[str]:
     names = {rows.name(record, "ref_id") for record in rows}
     if not names and not problems:
         problems.append(Problem(file=file.shown, message="there are no candidates"))
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return sorted(name for name in names if name is not None)
 
 
@@ -72,8 +67,7 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     problems: list[Problem] = []
     rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
     names = dict.fromkeys(rows.name(record, "id") for record in rows)
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     candidates = read_candidates(the_file(files, CANDIDATES, "the candidates"))
     return index_of([name for name in names if name is not None], [candidates])
 
@@ -96,22 +90,11 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
         )
 
 
-@dataclass
-class _Reader:
-    """Contexts as they come, in columns."""
-
-    candidates: Mapping[str, int]
-    ids: list[str] = field(default_factory=list)
-    #: Of each context's facts, a digest.
-    facts: list[bytes] = field(default_factory=list)
-    _gold: ListsBuilder = field(default_factory=ListsBuilder)
-    _judged: ListsBuilder = field(default_factory=ListsBuilder)
-    _grades: list[int] = field(default_factory=list)
-    _is_graded: bool = False
-    _papers: ClassesBuilder = field(default_factory=ClassesBuilder)
-    _classes: dict[str, ClassesBuilder] = field(
-        default_factory=lambda: {name: ClassesBuilder() for name in DIMENSIONS}
-    )
+class _Reader(ContextsBuilder):
+    def __init__(self, candidates: Mapping[str, int]) -> None:
+        super().__init__(DIMENSIONS)
+        self._candidates = candidates
+        self._judged, self._grades, self._is_graded = ListsBuilder(), list[int](), False
 
     def read(self, rows: Rows) -> None:
         seen: set[str] = set()
@@ -122,11 +105,10 @@ class _Reader:
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
             grades = rows.grades(record, "grades", cited)
-            if unknown := [reference for reference in (*cited, *grades) if reference not in self.candidates]:
+            if unknown := [reference for reference in (*cited, *grades) if reference not in self._candidates]:
                 rows.wrong(f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}")
                 continue
             seen.add(name)
-            self.ids.append(name)
             self._add(record, name, cited, grades)
 
     def _add(
@@ -138,29 +120,18 @@ class _Reader:
         labels = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
         labels = {name: one for name, one in labels.items() if one is not None or name not in LATER}
         graded = [sorted(grades.items())] if grades and "grades" in record else []
-        self.facts.append(digest_of(canonical([name, paper, cited, labels, *graded])))
         self._is_graded |= bool(graded)
-        self._judged.add([self.candidates[reference] for reference in grades])
+        self._judged.add([self._candidates[reference] for reference in grades])
         self._grades.extend(grades.values())
-        self._gold.add([self.candidates[reference] for reference in cited])
-        self._papers.add(paper)
-        for dimension, builder in self._classes.items():
-            if dimension in labels:
-                builder.add(labels[dimension])
-            else:
-                builder.skip()
+        gold = [self._candidates[reference] for reference in cited]
+        self.add(name, paper, gold, labels, [name, paper, cited, labels, *graded])
 
     def collection(self) -> Collection:
-        gold = self._gold.build()
+        columns = self.columns()
         if self._is_graded:
-            gold = GradedLists(gold, self._judged.build(), np.array(self._grades, dtype=np.int32))
-        classes = {name: builder.build(DIMENSIONS[name]) for name, builder in self._classes.items()}
-        return Collection(
-            ids=self.ids,
-            gold=gold,
-            papers=self._papers.build(),
-            classes={name: column for name, column in classes.items() if not column.is_empty},
-        )
+            grades = np.array(self._grades, dtype=np.int32)
+            columns["gold"] = GradedLists(columns["gold"], self._judged.build(), grades)
+        return Collection(**columns)
 
 
 def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, Split
 from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
-from tasks.types.columns import Classes, ClassesBuilder
+from tasks.types.columns import Classes
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import Record
-from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.lists import Lists, ListsBuilder, index_of
+from tasks.types.problems import Problem, refuse
+from tasks.types.ranking.lists import Lists, index_of
 from tasks.types.ranking.records import (
     SECTIONS,
+    Collection,
+    ContextsBuilder,
     Rows,
     canonical,
     digest_of,
@@ -42,16 +44,9 @@ SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolution:
-    """Contexts in the order of their file; ``gold`` numbers the candidates of each context's own paper."""
+class Resolution(Collection):
+    """``gold`` numbers the candidates of each context's own paper; zones are those of whoever annotated."""
 
-    ids: Sequence[str]
-    gold: Lists
-    papers: Classes
-    sections: Classes
-    #: Rhetorical zones of the sentences, as whoever annotated them calls them.
-    zones: Classes
-    disciplines: Classes
     candidates: Mapping[str, tuple[str, ...]]
     #: How many candidates each context has.
     choices: NDArray[np.int32]
@@ -80,8 +75,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
             if citing in tested:
                 rows.wrong(f"“{citing}”, which cites “{cited}” here, is a paper under test")
     citing_papers = read_citing_papers(files, problems)
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     # The order of a paper's candidates decides between equal scores; that of papers nothing.
     others = [canonical(sorted([paper, list(ids)] for paper, ids in candidates.items()))]
     if citing_papers is not None:
@@ -121,8 +115,7 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
         name, paper = rows.name(record, "context_id"), rows.name(record, "paper_id")
         if name is not None and paper is not None:
             contexts[name] = paper
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return _index(list(contexts), list(contexts.values()), candidates)
 
 
@@ -152,22 +145,14 @@ def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str,
     return index_of(ids, pools, [papers[paper] for paper in paper_of])
 
 
-@dataclass
-class _Reader:
-    """Contexts as they come, in columns."""
-
-    candidates: Mapping[str, tuple[str, ...]]
-    disciplines: Mapping[str, str | None]
-    ids: list[str] = field(default_factory=list)
-    paper_of: list[str] = field(default_factory=list)
-    unresolvable: int = 0
-    #: Of each context's facts, a digest.
-    facts: list[bytes] = field(default_factory=list)
-    _gold: ListsBuilder = field(default_factory=ListsBuilder)
-    _papers: ClassesBuilder = field(default_factory=ClassesBuilder)
-    _sections: ClassesBuilder = field(default_factory=ClassesBuilder)
-    _zones: ClassesBuilder = field(default_factory=ClassesBuilder)
-    _disciplines: ClassesBuilder = field(default_factory=ClassesBuilder)
+class _Reader(ContextsBuilder):
+    def __init__(
+        self, candidates: Mapping[str, tuple[str, ...]], disciplines: Mapping[str, str | None]
+    ) -> None:
+        super().__init__({"section": SECTIONS, "zone": (), "discipline": ()})
+        self._candidates, self._disciplines = candidates, disciplines
+        self.paper_of: list[str] = []
+        self.unresolvable = 0
 
     def read(self, rows: Rows) -> None:
         seen: set[str] = set()
@@ -184,33 +169,23 @@ class _Reader:
             if citing != paper:
                 # One text for all contexts of a paper.
                 paper = citing
-                numbers = {candidate: n for n, candidate in enumerate(self.candidates.get(paper, ()))}
+                numbers = {candidate: n for n, candidate in enumerate(self._candidates.get(paper, ()))}
             gold = [numbers[reference] for reference in cited if reference in numbers]
             if not gold:
                 self.unresolvable += 1
                 continue
-            section, discipline = section_class(label(record, "section")), self.disciplines.get(paper)
+            section, discipline = section_class(label(record, "section")), self._disciplines.get(paper)
             zone = label(record, "zone")
+            labels = {"section": section, "zone": zone, "discipline": discipline}
             facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
-            self.facts.append(digest_of(canonical(facts)))
-            self.ids.append(name)
             self.paper_of.append(paper)
-            self._gold.add(gold)
-            self._papers.add(paper)
-            self._sections.add(section)
-            self._zones.add(zone)
-            self._disciplines.add(discipline)
+            self.add(name, paper, gold, labels, facts)
 
     def resolution(self, citing_papers: CitingPapers | None) -> Resolution:
-        sizes = (len(self.candidates[paper]) for paper in self.paper_of)
+        sizes = (len(self._candidates[paper]) for paper in self.paper_of)
         return Resolution(
-            ids=self.ids,
-            gold=self._gold.build(),
-            papers=self._papers.build(),
-            sections=self._sections.build(SECTIONS),
-            zones=self._zones.build(),
-            disciplines=self._disciplines.build(),
-            candidates=self.candidates,
+            **self.columns(),
+            candidates=self._candidates,
             choices=np.fromiter(sizes, dtype=np.int32, count=len(self.paper_of)),
             citing_papers=citing_papers,
         )
@@ -322,9 +297,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
             ids=[resolution.ids[row] for row in rows.tolist()],
             gold=resolution.gold.take(rows),
             papers=resolution.papers.take(rows),
-            sections=resolution.sections.take(rows),
-            zones=resolution.zones.take(rows),
-            disciplines=resolution.disciplines.take(rows),
+            classes={name: column.take(rows) for name, column in resolution.classes.items()},
             choices=resolution.choices[rows],
         )
     answers = run.lists.take(rows)
@@ -332,9 +305,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     features = {
         "group_size": Classes(GROUPS, sizes.astype(np.int32)),
         "candidates": Classes(CHOICES, np.digitize(resolution.choices, CHOICE_BOUNDS).astype(np.int32)),
-        "section": resolution.sections,
-        "zone": resolution.zones,
-        "discipline": resolution.disciplines,
+        **resolution.classes,
     }
     return Pairs(
         gold=resolution.gold,

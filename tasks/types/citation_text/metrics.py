@@ -1,100 +1,64 @@
-"""The metrics of the task type, by reference."""
+"""The metrics of the task type, by reference, and its options."""
 
 from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.citation_text.instances import CORWA, INTENT, KINDS
 from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, NOBODY, entailment_source
-from tasks.types.references import MetricRef
+from tasks.types.references import MetricRef, metric_ref
 
-TEXTS = "scoring.metrics.citation_text"
-DIVERGENCE, SMOOTHED_DIVERGENCE, PUBLISHED_DIVERGENCE = (
-    f"scoring.metrics.label_divergence:{name}"
-    for name in ("Divergence", "SmoothedDivergence", "PublishedDivergence")
-)
-
-
-def _rouge(kind: str, *, is_stemmed: bool = False) -> MetricRef:
-    name = f"rouge_{kind}_f1{'_stemmed' if is_stemmed else ''}"
-    arguments = {"kind": kind, "part": "f1", "is_stemmed": is_stemmed}
-    return MetricRef(name, "scoring.metrics.rouge:Rouge", arguments, (ENGINE.name,))
-
-
-def _divergences(metric: str, suffix: str = "", *, is_official: bool = False) -> tuple[MetricRef, ...]:
-    options = tuple(option.name for option in DISCOURSE_OPTIONS)
-    return tuple(
-        MetricRef(f"kl_{scheme}{suffix}", metric, {"scheme": scheme, "is_official": is_official}, options)
-        for scheme in KINDS
-    )
-
-
-BERTSCORE = Option(
-    name="bertscore",
-    default="no",
-    summary="Whether BERTScore is computed; naming another model turns it on as well. A run waits for its "
-    "model where that is not there.",
-    choices=("no", "yes"),
-)
+#: The splitter that goes by the rules and the scheme.
+AUTO = "auto"
+#: Which sentences count: on both sides all, or as in the original of gold only those with a one-digit mark.
+SYMMETRIC, ORIGINAL = "symmetric", "original"
+SUPPLIED, TAGGER = "supplied", "tagger"
 #: The model of the published BERTScores; of its layers the fifth counts.
 PUBLISHED_MODEL = "distilbert-base-uncased"
-BERTSCORE_MODEL = Option(
-    name="bertscore_model",
-    default=PUBLISHED_MODEL,
-    summary="The model of BERTScore: a folder, or a name on the hub.",
+
+ROUGE_MID = Option.switch(
+    "rouge_mid",
+    "Whether ROUGE stands under the official rules also as CiteBench prints it: the median of the means of "
+    "1,000 resamples.",
 )
-BERTSCORE_LAYER = Option(
-    name="bertscore_layer",
-    default="",
-    summary="The layer whose vectors count; by default the one that the package bert-score takes, here 5.",
+BERTSCORE = (
+    Option(
+        name="bertscore",
+        default="no",
+        summary="Whether BERTScore is computed, and where not whether it has a column; naming another model "
+        "turns it on as well. A run waits for its model where that is not there.",
+        choices=("no", "yes", "absent"),
+        for_new_tasks="absent",
+    ),
+    Option(
+        name="bertscore_model",
+        default=PUBLISHED_MODEL,
+        summary="The model of BERTScore: a folder, or a name on the hub.",
+        of_site=(PUBLISHED_MODEL, ""),
+    ),
+    Option(
+        name="bertscore_layer",
+        default="",
+        summary="The layer whose vectors count; by default the one that the package bert-score takes, here "
+        "5.",
+        of_site=(PUBLISHED_MODEL, "5"),
+    ),
+    Option.switch("bertscore_idf", "Whether rare tokens of the gold weigh more."),
+    Option(
+        name="bertscore_baseline",
+        default="no",
+        summary="Whether values are rescaled: no, yes for the table of the package, or the path of a table.",
+    ),
 )
-BERTSCORE_IDF = Option(
-    name="bertscore_idf",
-    default="no",
-    summary="Whether rare tokens of the gold weigh more.",
-    choices=("no", "yes"),
-)
-BERTSCORE_BASELINE = Option(
-    name="bertscore_baseline",
-    default="no",
-    summary="Whether values are rescaled: no, yes for the table of the package, or the path of a table.",
-)
-BERTSCORE_OPTIONS = (
-    *(BERTSCORE, BERTSCORE_MODEL, BERTSCORE_LAYER, BERTSCORE_IDF, BERTSCORE_BASELINE),
-    ENGINE,
-)
-BERTSCORE_METRIC = MetricRef(
-    "bertscore_f1",
-    "scoring.metrics.bertscore:BertScore",
-    {"part": "f1"},
-    tuple(option.name for option in BERTSCORE_OPTIONS),
-)
-PUBLISHED = (*(_rouge(kind) for kind in ("l", "1", "2")), BERTSCORE_METRIC)
 WORDNET = Option(
     name="wordnet",
     default="",
     summary="A folder with the database of WordNet, such as /usr/share/wordnet: METEOR is then computed as "
     "NLTK does.",
 )
-METEOR = MetricRef("meteor_nltk", "scoring.metrics.meteor:NltkMeteor", options=(WORDNET.name,))
 LEARNED_MODEL = Option(
     name="learned_model",
     default="",
     summary="A learned metric such as BLEURT, a sequence classifier with one output in the form of "
     "transformers: a folder, or a name on the hub.",
 )
-LEARNED = MetricRef("learned", "scoring.metrics.learned:Learned", options=(LEARNED_MODEL.name,))
-MAUVE = MetricRef("mauve", "scoring.metrics.mauve:Mauve", options=(MAUVE_MODEL.name,))
-CONSISTENCY = MetricRef(
-    "consistency", "scoring.metrics.entailed:Consistency", {"part": "recall"}, (ENTAILMENT.name,)
-)
-TAGGERS = {
-    scheme: Option(
-        name=f"{scheme}_tagger",
-        default="",
-        summary=f"The folder of a tagger made by `python -m scoring train-tagger`, for {words}.",
-    )
-    for scheme, words in ((INTENT, "citation intents"), (CORWA, "discourse tags"))
-}
-#: The splitter that goes by the rules and the scheme.
-AUTO = "auto"
 SENTENCES = Option(
     name="discourse_sentences",
     default=AUTO,
@@ -103,8 +67,6 @@ SENTENCES = Option(
     "CORWA under the official rules and the site's own otherwise.",
     choices=(AUTO, "rules", "sentencizer", "punkt"),
 )
-#: Which sentences count: on both sides all, or as in the original of gold only those with a one-digit mark.
-SYMMETRIC, ORIGINAL = "symmetric", "original"
 TREATMENT = Option(
     name="discourse",
     default=SYMMETRIC,
@@ -112,59 +74,107 @@ TREATMENT = Option(
     "mark, as the original has it and the official rules do.",
     choices=(SYMMETRIC, ORIGINAL),
 )
-SUPPLIED, TAGGER = "supplied", "tagger"
 LABELS = Option(
     name="discourse_labels",
     default=SUPPLIED,
     summary="Whether labels that a run or the gold brings along go before the tagger's, or only the tagger's "
-    "count.",
+    "count: those of the run and the gold have columns of their own then, by which nothing is ranked.",
     choices=(SUPPLIED, TAGGER),
+    for_new_tasks=TAGGER,
 )
-LABEL_SETS = {
-    INTENT: Option(
-        name="intent_labels",
-        default="Background,CompareOrContrast,Extends,Future,Motivation,Uses",
-        summary="The citation intents, parted by commas.",
-    ),
-    CORWA: Option(
-        name="corwa_labels",
-        default="Multi_summ,Narrative_cite,Other,Reflection,Single_summ,Transition",
-        summary="The discourse tags, parted by commas.",
-    ),
+TAGGERS = {
+    scheme: Option(
+        name=f"{scheme}_tagger",
+        default="",
+        summary=f"The folder of a tagger made by `python -m scoring train-tagger`, for {tags}.",
+        of_site=(f"taggers/{scheme}", ""),
+    )
+    for scheme, tags in ((INTENT, "citation intents"), (CORWA, "discourse tags"))
 }
-DISCOURSE_OPTIONS = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
-METRICS = {
+LABEL_SETS = {
+    scheme: Option(name=f"{scheme}_labels", default=labels, summary=f"The {tags}, parted by commas.")
+    for scheme, tags, labels in (
+        (INTENT, "citation intents", "Background,CompareOrContrast,Extends,Future,Motivation,Uses"),
+        (CORWA, "discourse tags", "Multi_summ,Narrative_cite,Other,Reflection,Single_summ,Transition"),
+    )
+}
+_DISCOURSE = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
+#: In the order of pages and signatures.
+OPTIONS = (ROUGE_MID, *BERTSCORE, ENGINE, WORDNET, LEARNED_MODEL, MAUVE_MODEL, ENTAILMENT, *_DISCOURSE)
+
+
+def _rouge(ending: str = "", by: str = "Rouge", **more: bool) -> tuple[MetricRef, ...]:
+    return tuple(
+        metric_ref(f"rouge_{kind}_f1{ending}", f"rouge:{by}", ENGINE.name, kind=kind, part="f1", **more)
+        for kind in ("l", "1", "2")
+    )
+
+
+def _divergences(by: str = "", ending: str = "") -> tuple[MetricRef, ...]:
+    given = [option.name for option in _DISCOURSE]
+    return tuple(
+        metric_ref(f"kl_{scheme}{ending}", f"discourse:{by}Divergence", *given, scheme=scheme)
+        for scheme in KINDS
+    )
+
+
+_OF_BOTH = (
+    *_rouge(),
+    metric_ref(
+        "bertscore_f1",
+        "bertscore:BertScore",
+        *(option.name for option in (*BERTSCORE, ENGINE)),
+        part="f1",
+    ),
+)
+RULES = {
     CORRECTED: (
-        *PUBLISHED,
-        *(_rouge(kind, is_stemmed=True) for kind in ("l", "1", "2")),
-        MetricRef("bleu", "scoring.metrics.sacrebleu:Bleu"),
-        MetricRef("chrf", "scoring.metrics.sacrebleu:Chrf"),
-        MetricRef("length", f"{TEXTS}:Length", {"column": "words"}),
-        MetricRef("length_ratio", f"{TEXTS}:LengthRatio", {"column": "words"}),
-        MetricRef("self_reference", f"{TEXTS}:SelfReference", {"column": "speaks_of_itself"}),
-        *_divergences(DIVERGENCE),
-        *_divergences(SMOOTHED_DIVERGENCE, "_smoothed"),
+        *_OF_BOTH,
+        *_rouge("_stemmed", is_stemmed=True),
+        metric_ref("bleu", "sacrebleu:Bleu"),
+        metric_ref("chrf", "sacrebleu:Chrf"),
+        metric_ref("length", "citation_text:Length", column="words"),
+        metric_ref("length_ratio", "citation_text:LengthRatio", column="words"),
+        metric_ref("self_reference", "citation_text:SelfReference", column="speaks_of_itself"),
+        *_divergences(),
+        *_divergences("Smoothed", "_smoothed"),
     ),
     OFFICIAL: (
-        *PUBLISHED,
-        *_divergences(DIVERGENCE, is_official=True),
-        *_divergences(PUBLISHED_DIVERGENCE, "_published", is_official=True),
-        *_divergences(SMOOTHED_DIVERGENCE, "_smoothed", is_official=True),
+        *_OF_BOTH,
+        *_divergences(),
+        *_divergences("Published", "_published"),
+        *_divergences("Smoothed", "_smoothed"),
     ),
 }
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
-    """What the options add under the corrected rules. Raises OptionRefused."""
+    """What the options add. Raises OptionRefused."""
     source, _ = entailment_source(options)
-    if rules != CORRECTED:
-        return ()
-    return (
-        *([METEOR] if options[WORDNET.name] else []),
-        *([LEARNED] if options[LEARNED_MODEL.name] else []),
-        *([MAUVE] if options[MAUVE_MODEL.name] else []),
-        *([CONSISTENCY] if source != NOBODY else []),
-    )
+    found: list[MetricRef] = []
+    if options[LABELS.name] == TAGGER:
+        found += _divergences("Supplied", "_supplied")
+    if rules == OFFICIAL:
+        return (*found, *(_rouge("_mid", "RougeMid") if options[ROUGE_MID.name] == "yes" else ()))
+    if options[WORDNET.name]:
+        found.append(metric_ref("meteor_nltk", "meteor:NltkMeteor", WORDNET.name))
+    if options[LEARNED_MODEL.name]:
+        found.append(metric_ref("learned", "local_models:Learned", LEARNED_MODEL.name))
+    if options[MAUVE_MODEL.name]:
+        found.append(metric_ref("mauve", "mauve:Mauve", MAUVE_MODEL.name))
+    if source != NOBODY:
+        found.append(metric_ref("consistency", "entailed:Consistency", ENTAILMENT.name, part="recall"))
+    return tuple(found)
+
+
+def absent_metrics(options: Options) -> frozenset[str]:
+    """BERTScore where that is chosen; where only taggers' labels count, divergences of schemes without."""
+    is_absent = options["bertscore"] == "absent" and options["bertscore_model"] == PUBLISHED_MODEL
+    lacking = [
+        scheme for scheme in KINDS if options[LABELS.name] == TAGGER and not options[TAGGERS[scheme].name]
+    ]
+    divergences = {f"kl_{scheme}{form}" for scheme in lacking for form in ("", "_smoothed", "_published")}
+    return frozenset(divergences | {"bertscore_f1"} if is_absent else divergences)
 
 
 def label_set(scheme: str, options: Options) -> tuple[str, ...]:
@@ -175,6 +185,3 @@ def label_set(scheme: str, options: Options) -> tuple[str, ...]:
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
         raise OptionRefused(f"option {option.name}={value}: expected two or more different labels")
     return labels
-
-
-OPTIONS = (*BERTSCORE_OPTIONS, WORDNET, LEARNED_MODEL, MAUVE_MODEL, ENTAILMENT, *DISCOURSE_OPTIONS)

@@ -1,11 +1,26 @@
 """Citances and answers side by side: what each official program and the corrected rules compare."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from tasks.types.base import CORRECTED, Split
+from tasks.types.base import (
+    ALIKE,
+    CONTEXT,
+    CORRECTED,
+    IMPLIED,
+    MISSED,
+    RIGHT,
+    WRONG,
+    Options,
+    Pairs,
+    ShownInstance,
+    Split,
+    joined,
+    rows_by_name,
+)
 from tasks.types.clsumm.citances import (
     Annotation,
     CitanceName,
@@ -22,7 +37,8 @@ from tasks.types.clsumm.citances import (
 )
 from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
-from tasks.types.clsumm.topics import TITLE, GoldFile, Topic
+from tasks.types.clsumm.topics import TITLE, GoldFile, InputTopic, Topic, read_input_topics
+from tasks.types.files import InputFile
 from tasks.types.text import unescaped
 
 
@@ -71,11 +87,8 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(missing_topics=sum(topic.name not in run.topics for topic in topics))
     pairs: list[CitancePair] = []
-    by_topic: dict[str, list[Annotation]] = defaultdict(list)
-    for answer in run.answers:
-        by_topic[answer.topic].append(answer)
     for topic in topics:
-        answers = by_topic[topic.name]
+        answers = run.by_topic.get(topic.name, ())
         for number, file in enumerate(topic.files):
             if rules in (CORRECTED, OFFICIAL_2014):
                 pairs += _corrected(topic, number, file, answers, notes)
@@ -137,7 +150,7 @@ def _named(annotation: Annotation) -> Annotation:
     return replace(annotation, sentences=named_sentences(annotation))
 
 
-DIMENSIONS = ("topic", "facet", "gold_sentences", "section", "year", "annotator")
+DIMENSIONS = ("facet", "topic", "gold_sentences", "section", "year", "annotator")
 
 #: Papers name their sections freely; the first of these that occurs in the name decides, in this order.
 _SECTIONS = (
@@ -314,3 +327,89 @@ def _place(table: Table, key: str) -> int:
         slot = (slot * 5 + perturb + 1) & _WORD
         perturb >>= _PERTURB_SHIFT
     return slot & mask
+
+
+Text = Callable[[Any], str]
+#: A wrong sentence with so many of the citance's words is like it; a missed one with so few is implied by it.
+ALIKE_FROM, IMPLIED_UP_TO = 3, 1
+_TELLING = re.compile(r"[a-z]{4,}")
+
+
+def show_spans(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """The sentences that each annotator found, a line each, and those that the run names."""
+
+    def span(side: Any) -> str:
+        return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
+
+    rows = rows_by_name(pairs.names)
+    topics = read_input_topics(files, options)
+    sentences = {
+        citance_label(topic.name, citance.name): {one.sid: one.text for one in topic.sentences}
+        for topic in topics
+        for citance in topic.citances
+    }
+    for shown in _citances(topics, pairs, gold=span, answer=span):
+        sides = [(pairs.gold[row], pairs.answers[row]) for row in rows[shown.name]]
+        paper = sentences.get(shown.name, {})
+        judged = judged_sentences(shown.given, sides, paper)
+        yield replace(shown, judged=tuple(_in_context({line: outcome for outcome, line in judged}, paper)))
+
+
+def _in_context(outcomes: Mapping[str, str], paper: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Judged sentences as the paper has them, with their neighbours; what it does not have comes last."""
+    lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
+    near = {place + step for place, line in enumerate(lines) if line in outcomes for step in (-1, 0, 1)}
+    for place, line in enumerate(lines):
+        if place in near:
+            yield outcomes.get(line, CONTEXT), line
+    yield from ((outcome, line) for line, outcome in outcomes.items() if line not in lines)
+
+
+def judged_sentences(
+    citance: str, sides: Sequence[tuple[Any, Any]], sentences: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The answer's sentences, then those missed, as Figures 2 and 3 of the pilot's paper tell errors apart.
+
+    With several annotators a sentence is right that one of them has, and missed that any of them has.
+    """
+    gold = dict.fromkeys(sid for side, _ in sides if side for sid in side.sentences)
+    answer = dict.fromkeys(sid for _, side in sides if side for sid in side.sentences)
+    words = set(_TELLING.findall(citance.lower()))
+    for sid in [*answer, *(sid for sid in gold if sid not in answer)]:
+        text = sentences.get(sid, "")
+        shared = len(words.intersection(_TELLING.findall(text.lower())))
+        if sid in answer:
+            outcome = RIGHT if sid in gold else ALIKE if shared >= ALIKE_FROM else WRONG
+        else:
+            outcome = IMPLIED if shared <= IMPLIED_UP_TO else MISSED
+        yield outcome, f"[{sid}] {text}".strip()
+
+
+def show_facets(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    return _citances(
+        read_input_topics(files, options),
+        pairs,
+        gold=lambda facet: facet or "",
+        answer=lambda pair: pair.facet or "" if pair else "",
+    )
+
+
+def _citances(
+    topics: Sequence[InputTopic], pairs: Pairs, *, gold: Text, answer: Text
+) -> Iterator[ShownInstance]:
+    texts = {
+        citance_label(topic.name, citance.name): citance.text
+        for topic in topics
+        for citance in topic.citances
+    }
+    for name, rows in rows_by_name(pairs.names).items():
+        yield ShownInstance(
+            name=name,
+            given=texts.get(name, ""),
+            gold=joined([gold(pairs.gold[row]) for row in rows]),
+            answer=joined([answer(pairs.answers[row]) for row in rows]),
+        )

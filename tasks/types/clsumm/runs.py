@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -47,6 +48,18 @@ class Run:
     answers: tuple[Annotation, ...]
     topics: frozenset[str]
 
+    @cached_property
+    def by_topic(self) -> Mapping[str, Sequence[Annotation]]:
+        return by_topic(self.answers)
+
+
+def by_topic(answers: Iterable[Annotation]) -> Mapping[str, Sequence[Annotation]]:
+    """In the order of the topics' first answers."""
+    found: dict[str, list[Annotation]] = defaultdict(list)
+    for answer in answers:
+        found[answer.topic].append(answer)
+    return found
+
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
     """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
@@ -83,11 +96,9 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
 
 def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[Annotation, set[str]]]:
     """Each answer to a citance of the split, and the sentences of its paper."""
-    by_topic: dict[str, list[Annotation]] = defaultdict(list)
-    for answer in run.answers:
-        if answer.topic in index["topics"]:
-            by_topic[answer.topic].append(answer)
-    for topic, answers in by_topic.items():
+    for topic, answers in run.by_topic.items():
+        if topic not in index["topics"]:
+            continue
         known = set(index["topics"][topic]["sentences"])
         places = Matcher.of_index(index["topics"][topic]).places([answer.name for answer in answers])
         for answer, place in zip(answers, places, strict=True):
@@ -139,10 +150,7 @@ def _doubts(
     file: InputFile, answers: Sequence[Annotation], index: Index, options: Options
 ) -> Iterator[Problem]:
     topics = index["topics"]
-    by_topic: dict[str, list[Annotation]] = defaultdict(list)
-    for answer in answers:
-        by_topic[answer.topic].append(answer)
-    for topic, of_topic in by_topic.items():
+    for topic, of_topic in by_topic(answers).items():
         if topic not in topics:
             message = f"topic {topic} is not in this split"
             for answer in of_topic:
@@ -192,13 +200,12 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
     if topics := [topic for topic in topics_here if topic not in run.topics]:
         message = f"no answers for {len(topics)} of {len(topics_here)} topics: {some(topics)}"
         yield Problem(message=message, fatal=False)
-    names: dict[str, list[CitanceName]] = defaultdict(list)
-    for answer in run.answers:
-        names[answer.topic].append(answer.name)
     missing = [
         f"{_shown(name)} of {topic}"
         for topic in sorted(run.topics & topics_here.keys())
-        for name in Matcher.of_index(topics_here[topic]).unanswered(names[topic])
+        for name in Matcher.of_index(topics_here[topic]).unanswered(
+            [answer.name for answer in run.by_topic.get(topic, ())]
+        )
     ]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"

@@ -9,8 +9,30 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tasks.types.base import HumanEvaluation, Index, Options, Sources, Split
+from tasks.types.base import (
+    CORRECTED,
+    ENGINE,
+    HumanEvaluation,
+    Index,
+    Option,
+    Options,
+    Pairs,
+    ShownInstance,
+    Sources,
+    Split,
+    rows_by_name,
+)
 from tasks.types.clsumm.annotation import Source, tags_removed
+from tasks.types.clsumm.options import (
+    OFFICIAL_2014,
+    OFFICIAL_2018,
+    PROGRAM,
+    STOPWORDS,
+    MetricRefs,
+    plain_rouge,
+    pooled_rouge,
+    stopword_notes,
+)
 from tasks.types.clsumm.runs import JSON_SUFFIXES, is_json_run, some
 from tasks.types.clsumm.topics import (
     TopicFolder,
@@ -24,7 +46,7 @@ from tasks.types.clsumm.topics import (
     topic_name,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.run_forms import RunForm, binary_kind
 from tasks.types.text import decoded, json_kind, json_lines, unescaped
 
@@ -82,8 +104,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     if not topics and not problems:
         shown = files[0].shown if files else ""
         problems.append(Problem(file=shown, message="no summary was found", expected=LAYOUT))
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     content = tuple(topics[name] for name in sorted(topics))
     facts = [
         [topic.name, [[r.kind, r.annotator, hashlib.sha256(r.raw).hexdigest()] for r in topic.references]]
@@ -234,11 +255,8 @@ class SystemSummary:
         return tuple(kept)
 
 
-@dataclass(frozen=True)
-class SummaryRun:
-    """A team's summaries by topic."""
-
-    summaries: Mapping[str, SystemSummary]
+#: A team's summaries by topic.
+SummaryRun = Mapping[str, SystemSummary]
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[SummaryRun, list[Problem]]:
@@ -257,11 +275,11 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     if 0 < len(missing) < len(topics):
         message = f"no summary for {len(missing)} of {len(topics)} topics: {some(missing)}"
         problems.append(Problem(message=message, fatal=False))
-    return SummaryRun(summaries), problems
+    return summaries, problems
 
 
 def filled(run: SummaryRun, index: Index) -> Iterable[bool]:
-    return (summary.words > 0 for topic, summary in run.summaries.items() if topic in index["topics"])
+    return (summary.words > 0 for topic, summary in run.items() if topic in index["topics"])
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
@@ -383,7 +401,144 @@ def sources(files: Sequence[InputFile]) -> Mapping[str, Sources]:
 
 
 def texts(run: SummaryRun) -> Mapping[str, str]:
-    return {name: decoded(summary.raw).strip() for name, summary in run.summaries.items()}
+    return {name: decoded(summary.raw).strip() for name, summary in run.items()}
 
 
 HUMAN_EVALUATION = HumanEvaluation(sources=sources, texts=texts)
+
+
+OVER_LIMIT = Option(
+    name="over_limit",
+    default=FLAG,
+    summary=f"A summary of more than {MAX_WORDS} words is refused or flagged, or by corrected rules cut.",
+    choices=(FLAG, TRUNCATE, REFUSE),
+)
+RANGE = Option.switch(
+    "annotator_range",
+    "Also what the official value would be, had the directory listing ended with the annotator who "
+    "gives the least or the most.",
+)
+_TAG_IN_BYTES = re.compile(rb"<[^>]*>")
+CORRECTED_METRICS = tuple(
+    metric
+    for measure in ("2", "1", "l", "su4")
+    for kind in ("", *KINDS)
+    for metric in plain_rouge(measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind)
+)
+PILOT_METRICS = tuple(
+    metric for kind in (*KINDS, "") for metric in plain_rouge("l", order="listed", parts=["f1"], kind=kind)
+)
+OFFICIAL_METRICS = tuple(
+    metric for measure in ("2", "su_star") for kind in (*KINDS, "") for metric in pooled_rouge(measure, kind)
+)
+
+
+@dataclass(frozen=True)
+class SummaryLines:
+    """A system's summary as the lines that ROUGE reads."""
+
+    lines: Sequence[bytes]
+
+
+@dataclass(frozen=True)
+class GoldSummaries:
+    """What a summary is compared with: references by kind, each as the lines that ROUGE reads."""
+
+    references: Sequence[tuple[str, Sequence[bytes]]]
+
+    def of_kind(self, kind: str | None) -> list[Sequence[bytes]]:
+        """The references of a kind, all for None, in the order of their files' names."""
+        return [lines for which, lines in self.references if kind in (None, which)]
+
+
+def gold_summaries(topic: SummaryTopic, rules: str, options: Options) -> GoldSummaries:
+    """The official program reads the files as they are; other rules read their sentences."""
+
+    def lines(reference: Reference) -> Sequence[bytes]:
+        if rules != OFFICIAL_2018:
+            return [line.encode() for line in reference.lines]
+        raw = _TAG_IN_BYTES.sub(b" ", reference.raw) if options["program"] == "python3" else reference.raw
+        return raw.split(b"\n")
+
+    return GoldSummaries([(reference.kind, lines(reference)) for reference in topic.references])
+
+
+def summary_answer(summary: SystemSummary, rules: str, options: Options) -> SummaryLines:
+    if rules == OFFICIAL_2018:
+        return SummaryLines(summary.raw.split(b"\n"))
+    cut = rules == CORRECTED and options["over_limit"] == TRUNCATE
+    lines = summary.first_words if cut else summary.lines
+    return SummaryLines([line.encode() for line in lines])
+
+
+def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
+    """One row a topic; under the official program only the topics that the run has."""
+    topics: Sequence[SummaryTopic] = split.content
+    gold_names = {topic.name for topic in topics}
+    notes = {
+        "missing_topics": len(gold_names - run.keys()),
+        "answers_to_other_topics": len(run.keys() - gold_names),
+        "empty_summaries": 0,
+        "over_the_limit": 0,
+        "copies_of_the_abstract": 0,
+    }
+    if rules == OFFICIAL_2018:
+        topics = [topic for topic in topics if topic.name in run]
+    names = [topic.name for topic in topics]
+    answers = [run.get(name) for name in names]
+    for topic, summary in zip(topics, answers, strict=True):
+        if summary is not None:
+            notes["empty_summaries"] += not summary.words
+            notes["over_the_limit"] += summary.words > MAX_WORDS
+            # Of the gold's abstract, whatever the paper's own is.
+            prints = prints_of(summary.lines)
+            abstracts = (prints_of(reference.lines) for reference in topic.of_kind("abstract"))
+            copied = any(copied_share(prints, abstract) >= COPIED for abstract in abstracts)
+            notes["copies_of_the_abstract"] += copied
+    return Pairs(
+        gold=[gold_summaries(topic, rules, options) for topic in topics],
+        answers=[summary and summary_answer(summary, rules, options) for summary in answers],
+        units=names,
+        features={"topic": [(name,) for name in names]},
+        names=names,
+        notes={**notes, **stopword_notes(rules, options)},
+    )
+
+
+def further_metrics(rules: str, options: Options) -> MetricRefs:
+    if rules != OFFICIAL_2018 or options[RANGE.name] == "no":
+        return ()
+    return tuple(
+        metric
+        for measure in ("2", "su_star")
+        for kind in KINDS[1:]
+        for end in ("least", "most")
+        for metric in pooled_rouge(measure, kind, parts=["f1"], end=end)
+    )
+
+
+RULES = {CORRECTED: CORRECTED_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS}
+OPTIONS = (OVER_LIMIT, STOPWORDS, PROGRAM, RANGE, ENGINE)
+DIMENSIONS = ("topic",)
+
+
+def show_instances(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """The beginning of the reference paper, every gold summary under its kind, and the run's."""
+    papers = {
+        topic.name: " ".join(sentence.text for sentence in topic.sentences)
+        for topic in read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
+    }
+    for name, [row] in rows_by_name(pairs.names).items():
+        answer = pairs.answers[row]
+        yield ShownInstance(
+            name=name,
+            given=papers.get(name, ""),
+            gold="\n\n".join(f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references),
+            answer=_lines(answer.lines) if answer else "",
+        )
+
+
+def _lines(lines: Sequence[bytes]) -> str:
+    return "\n".join(text for line in lines if (text := decoded(line).strip()))

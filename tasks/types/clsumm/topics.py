@@ -40,7 +40,7 @@ from tasks.types.clsumm.citances import (
     marked_last,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded, unescaped
 
 __all__ = [
@@ -112,8 +112,7 @@ def read_topics(files: Sequence[InputFile], options: Options, source: Source = S
     if not topics and not problems:
         shown = files[0].shown if files else ""
         problems.append(Problem(file=shown, message="no topic was found", expected=LAYOUT))
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return Topics(tuple(topics[name] for name in sorted(topics)), tuple(sorted(others)))
 
 

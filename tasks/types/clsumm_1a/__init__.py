@@ -1,7 +1,7 @@
 """CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
 
-from tasks.types.base import CORRECTED, ENGINE, Options, Pairs, Split, TaskType
-from tasks.types.clsumm.instance_view import show_spans
+from tasks.types.base import CORRECTED, ENGINE, SENTENCES, Options, Pairs, Split, TaskType
+from tasks.types.clsumm import runs, topics
 from tasks.types.clsumm.options import (
     ANNOTATION,
     OFFICIAL_2014,
@@ -12,17 +12,41 @@ from tasks.types.clsumm.options import (
     PROGRAM,
     STOPWORDS,
     MetricRefs,
-    overlap,
     plain_rouge,
-    rouge_s,
     stopword_notes,
 )
-from tasks.types.clsumm.pairs import DIMENSIONS, cited_spans, classes_of, pair_citances, python2_order
-from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_citances, filled, read_run
+from tasks.types.clsumm.pairs import (
+    DIMENSIONS,
+    cited_spans,
+    classes_of,
+    pair_citances,
+    python2_order,
+    show_spans,
+)
+from tasks.types.clsumm.runs import Run, accepts_citances
 from tasks.types.clsumm.summaries import held_summaries
-from tasks.types.clsumm.topics import contents, is_topic_file, public_files, read_gold, read_inputs
+from tasks.types.clsumm.topics import is_topic_file
+from tasks.types.references import metric_refs
 
-OVERLAP = overlap("micro") + overlap("macro")
+OVERLAP = (
+    *metric_refs("overlap_{}_micro", "clsumm:Overlap", average="micro"),
+    *metric_refs("overlap_{}_macro", "clsumm:Overlap", average="macro"),
+)
+#: The same, as means over citing sentences.
+BY_CITANCE = metric_refs("overlap_{}_citance", "clsumm:CitanceOverlap")
+
+
+def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> MetricRefs:
+    """`rouge_s_star_f1` and so on, with `_micro` over all citances at once."""
+    return metric_refs(
+        f"rouge_s_star_{{}}{'_micro' if over_citances else ''}",
+        "clsumm:SpanRougeS",
+        *(STOPWORDS.name, PROGRAM.name),
+        counts_missing=counts_missing,
+        over_citances=over_citances,
+    )
+
+
 OFFICIAL = {
     year: OVERLAP
     + rouge_s(counts_missing=year == OFFICIAL_2017)
@@ -53,13 +77,14 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     )
 
 
-TASK_TYPE = TaskType(
+TASK_TYPE = TaskType.of(
+    *(topics, runs),
     slug="clsumm-1a",
     title="CL-Summ 1A: cited text spans",
     unit="topic",
     rules={
         CORRECTED: OVERLAP + rouge_l("document"),
-        OFFICIAL_2014: rouge_l("listed"),
+        OFFICIAL_2014: rouge_l("listed") + plain_rouge("1", order="listed") + BY_CITANCE,
         OFFICIAL_2016: OVERLAP,
         **OFFICIAL,
     },
@@ -77,17 +102,11 @@ TASK_TYPE = TaskType(
         "rouge_s_star_f1",
     ),
     dimensions=DIMENSIONS,
-    read_gold=read_gold,
-    read_inputs=read_inputs,
-    read_run=read_run,
-    filled=filled,
-    run_form=RUN_FORM,
     accepts=accepts_citances,
     pair=pair,
-    public_files=public_files,
     is_gold_file=is_topic_file,
     options=(ANNOTATION, OVER_LIMIT, STOPWORDS, PROGRAM, ENGINE),
     show_instances=show_spans,
-    contents=contents,
+    drawn_as=SENTENCES,
     also_holds=held_summaries,
 )

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tasks.types.base import CORRECTED, Index, Options, Pairs, Split, TaskType
+from tasks.types import clsumm_1a
+from tasks.types.base import CORRECTED, LABELS, Index, Options, Pairs, Split
 from tasks.types.clsumm import runs
 from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has_reference, merged_facets
-from tasks.types.clsumm.instance_view import show_facets
 from tasks.types.clsumm.options import (
     ANNOTATION,
     CALIBRATION,
@@ -17,21 +17,33 @@ from tasks.types.clsumm.options import (
     OFFICIAL_2018,
     OVER_LIMIT,
     MetricRefs,
-    calibration,
-    facets,
-    weighted_facet,
 )
-from tasks.types.clsumm.pairs import DIMENSIONS, CitancePair, classes_of, pair_citances
-from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_facets
-from tasks.types.clsumm.summaries import held_summaries
-from tasks.types.clsumm.topics import Topic, contents, is_topic_file, public_files, read_gold, read_inputs
+from tasks.types.clsumm.pairs import CitancePair, classes_of, pair_citances, show_facets
+from tasks.types.clsumm.runs import Run, accepts_facets
+from tasks.types.clsumm.topics import Topic
 from tasks.types.files import InputFile
 from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
+from tasks.types.references import metric_ref, metric_refs
 
-COUNTS = facets("micro") + facets("macro")
-UNCONDITIONAL = facets("micro", is_conditional=False)
-WEIGHTED, WEIGHTED_UNCONDITIONAL = weighted_facet(), weighted_facet(is_conditional=False)
+#: Facets that were named, where task 1A found the citance; unconditional, whatever it found.
+FACET, WEIGHTED_FACET = "clsumm:Facet", "clsumm:WeightedFacet"
+COUNTS = (
+    *metric_refs("facet_{}_micro", FACET, average="micro", is_conditional=True),
+    *metric_refs("facet_{}_macro", FACET, average="macro", is_conditional=True),
+)
+UNCONDITIONAL = metric_refs("facet_{}_micro_unconditional", FACET, average="micro", is_conditional=False)
+WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
+WEIGHTED_UNCONDITIONAL = metric_ref("facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False)
+#: What the option ``calibration`` adds.
+CALIBRATED = tuple(
+    metric_ref(name, f"calibration:{metric}", labels=FACETS)
+    for name, metric in (
+        ("brier_score", "Brier"),
+        ("ece", "CalibrationError"),
+        ("ece_debiased", "DebiasedCalibrationError"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,10 @@ def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
 
 
 def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> list[CitancePair]:
-    """The pairs with one facet each, in gold and answer: of several the one that the gold has most often."""
+    """The pairs with one facet each, in gold and answer.
+
+    Of several the one that most spans of the citance have, and of those the one that the gold has most often.
+    """
     counts = Counter(
         facet
         for topic in topics
@@ -89,7 +104,11 @@ def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> lis
     def one(annotation: Annotation | None) -> Annotation | None:
         if annotation is None or not annotation.facets:
             return annotation
-        named = sorted(merged_facets(annotation.facets), key=lambda facet: ranks.get(facet, len(ranks)))
+        spans = Counter(canonical_facet(facet) or facet for facet in annotation.facets)
+        named = sorted(
+            merged_facets(annotation.facets),
+            key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks))),
+        )
         return replace(annotation, facets=tuple(named[:1]))
 
     return [replace(pair, gold=one(pair.gold), answer=one(pair.answer)) for pair in pairs]
@@ -136,13 +155,13 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
 
 def further_metrics(rules: str, options: Options) -> MetricRefs:
     """What the option ``calibration`` adds."""
-    return calibration() if rules == CORRECTED and options[CALIBRATION.name] == "yes" else ()
+    return CALIBRATED if rules == CORRECTED and options[CALIBRATION.name] == "yes" else ()
 
 
-TASK_TYPE = TaskType(
+TASK_TYPE = replace(
+    clsumm_1a.TASK_TYPE,
     slug="clsumm-1b",
     title="CL-Summ 1B: discourse facets",
-    unit="topic",
     rules={
         CORRECTED: (*COUNTS, *UNCONDITIONAL, WEIGHTED, WEIGHTED_UNCONDITIONAL),
         OFFICIAL_2014: (WEIGHTED_UNCONDITIONAL, *UNCONDITIONAL),
@@ -151,9 +170,7 @@ TASK_TYPE = TaskType(
         OFFICIAL_2018: COUNTS + UNCONDITIONAL,
     },
     baselines=(
-        "scoring.tools.baselines.clsumm:BASELINES",
-        "scoring.papers.clsumm_literal:BASELINES",
-        "scoring.tools.baselines.clsumm_supervised:BASELINES",
+        *clsumm_1a.TASK_TYPE.baselines,
         "scoring.tools.baselines.clsumm_facets:BASELINES",
         "scoring.papers.clsumm_literal:FACETS",
     ),
@@ -164,20 +181,13 @@ TASK_TYPE = TaskType(
         "facet_f1_macro",
         "facet_f1_weighted",
     ),
-    dimensions=DIMENSIONS,
     label_dimensions=("facet",),
-    read_gold=read_gold,
-    read_inputs=read_inputs,
     read_run=read_run,
     filled=filled,
-    run_form=RUN_FORM,
     accepts=accepts_facets,
     pair=pair,
-    public_files=public_files,
-    is_gold_file=is_topic_file,
     options=(ANNOTATION, CALIBRATION, OVER_LIMIT),
     further_metrics=further_metrics,
     show_instances=show_facets,
-    contents=contents,
-    also_holds=held_summaries,
+    drawn_as=LABELS,
 )

@@ -125,7 +125,7 @@ def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields
                 for instance in training
             ],
         )
-        instances = task.content(files, with_gold=False).instances
+        instances = task.inputs(files).instances
         found = model.predict_proba(
             vectorizer.transform([text_of(instance, fields) for instance in instances])
         )
@@ -168,7 +168,7 @@ LEAD_WORDS = 30
 
 def _lead(task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
-        for instance in task.content(files, with_gold=False).instances:
+        for instance in task.inputs(files).instances:
             words = text_of(instance, fields).split()[:LEAD_WORDS]
             yield {task.id: instance.id, task.answer_key: " ".join(words)[: task.longest]}
 
@@ -180,9 +180,9 @@ def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequen
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
         import bm25s
 
-        content = task.content(files, with_gold=False)
+        content = task.inputs(files)
         names = list(content.pool)
-        texts = [str(record.get(task.pool_text, "")) for record in content.pool.values()]
+        texts = [str(record.get(task.pool_content, "")) for record in content.pool.values()]
         retriever = bm25s.BM25()
         retriever.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
         for instance in content.instances:
@@ -195,7 +195,7 @@ def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequen
 
     return Baseline(
         name="bm25",
-        summary=f"BM25 of {task.query} among the pool's {task.pool_text}.",
+        summary=f"BM25 of {task.query} among the pool's {task.pool_content}.",
         source="Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond",
         answers=answers,
     )

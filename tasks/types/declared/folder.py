@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from tasks.types.base import DECLARED, Declared, TaskType
+from tasks.types.base import CUTOFFS, DECLARED, Declared, Option, Options, TaskType, cutoffs
 from tasks.types.declared.baselines import read_baselines
 from tasks.types.declared.keys import Faults, Keys, near, read_toml
 from tasks.types.declared.measures import Naming
-from tasks.types.declared.own_measures import is_trusted, module_of
+from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
 from tasks.types.declared.read_forms import FORMS
+from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
 from tasks.types.forms.instances import FILE_FORMS, TABLES, Dimension, InstanceTask
+from tasks.types.forms.rankings import RankingTask
+from tasks.types.jsonlines import as_lines
 from tasks.types.problems import InputRefused, Problem, in_order
-from tasks.types.references import referenced
+from tasks.types.references import MetricRef, referenced
 
-TOML, CARD, MEASURES, SAMPLE = "task.toml", "card.md", "measures.py", "sample"
+#: Of rankings.
+CUTS = Option(name=CUTOFFS, default="", summary="Cut-offs besides the declared ones, such as 5,20.")
+TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
 #: Of a folder in all.
 MAX_BYTES = 16 << 20
 #: What scores the sample and says what differs; imported when a folder is read.
@@ -124,17 +129,17 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     if not form:
         return None, faults
     settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions}
-    task: InstanceTask | None = FORMS[form](settings, gold, answer, keys, rules)
+    task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
     for table in (gold, answer):
         table.close()
-    own = _own_measures(files, place(MEASURES), faults)
+    own = read_measures(files[MEASURES], place(MEASURES), faults) if MEASURES in files else None
     rule_sets: dict[str, Any] = {}
     if task is not None:
         if own:
             task = replace(task, keeps_records=True)
         given = {**vars(task), "levels": getattr(task, "levels", ())}
         catalogue = f"{form}-one" if isinstance(task, EvidenceOfOne) else form
-        naming = Naming(catalogue, given, own, module_of(files[MEASURES]) if own else "")
+        naming = Naming(catalogue, given, own)
         for rule in rules:
             name = rule.text("name")
             if name and not RULES_NAME.fullmatch(name):
@@ -149,25 +154,19 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     digest = _digest(files)
     shown_names = names.pop("", {})
     return (
-        TaskType(
+        TaskType.of(
+            task,
             slug=f"{DECLARED}{slug}@{digest[:8]}",
             title=title,
             unit=unit.replace("_", " ") or "instance",
             rules=rule_sets,
             dimensions=tuple(dimension.name for dimension in dimensions),
-            label_dimensions=task.label_dimensions,
+            options=(CUTS,) if isinstance(task, RankingTask) else (),
+            further_metrics=partial(_at_cutoffs, rule_sets, task.longest)
+            if isinstance(task, RankingTask)
+            else None,
             display_names=shown_names,
-            read_gold=task.read_gold,
-            read_inputs=task.read_inputs,
-            read_run=task.read_run,
-            filled=task.filled,
-            pair=task.pair,
             public_files=_with_declaration(task, files),
-            contents=task.contents,
-            is_gold_file=task.is_gold_file,
-            instance_names=task.instance_names,
-            run_form=task.run_form,
-            show_instances=task.show_instances,
             declared=Declared(
                 name=slug,
                 form=form,
@@ -175,6 +174,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
                 files=files,
                 translations=names,
                 baselines=read_baselines(baselines, form, task, files, faults),
+                own_measures="" if is_trusted(files.get(MEASURES, "")) else files.get(MEASURES, ""),
             ),
         )
         if not faults
@@ -183,14 +183,43 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     )
 
 
+def _at_cutoffs(
+    rule_sets: Mapping[str, tuple[MetricRef, ...]], longest: int, rules: str, options: Options
+) -> tuple[MetricRef, ...]:
+    """The measures of a rule set that have a cut-off, at those of the option besides."""
+    known = {metric.name: metric for metric in rule_sets[rules]}
+    found: dict[str, MetricRef] = {}
+    for name, metric in known.items():
+        for cut in cutoffs(options, longest) if "cut" in metric.arguments and "@" in name else ():
+            other = f"{name.partition('@')[0]}@{cut}"
+            found[other] = replace(metric, name=other, arguments={**metric.arguments, "cut": cut})
+    return tuple(metric for name, metric in found.items() if name not in known)
+
+
 def _with_declaration(task: InstanceTask, files: Files) -> Callable[..., Any]:
-    """Participants get the declaration beside the inputs, by which they check and score at home."""
+    """Participants get the folder beside the inputs, by which they check and score at home: of the sample the
+    run, and what is shown of its instances.
+    """
 
     def public_files(*given: Any) -> Any:
         yield from task.public_files(*given)
-        yield TOML, files[TOML].encode()
+        for name in (TOML, MEASURES, CARD, f"{SAMPLE}/run.jsonl"):
+            if name in files:
+                yield name.replace("/", "-"), files[name].encode()
+        if gold := sample_files(files, f"{SAMPLE}/gold"):
+            instances = task.content(gold, with_gold=True).instances
+            yield f"{SAMPLE}-instances.jsonl", as_lines(map(task.public, instances))
 
     return public_files
+
+
+def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[InputFile]:
+    """Those of the sample whose names begin so, to be read; ``shown`` is what messages call its folder."""
+    return [
+        InputFile(inside, f"{shown}/{inside}", partial(BytesIO, text.encode()))
+        for name, text in files.items()
+        if name.startswith(beginning) and (inside := name.removeprefix(f"{SAMPLE}/"))
+    ]
 
 
 def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
@@ -279,26 +308,6 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
         else:
             said.refuse(name, f"“{name}” is no text", "a name in quotes, or a table of names for a language")
     return names
-
-
-def _own_measures(files: Files, shown: str, faults: list[Problem]) -> list[str]:
-    """The classes of `measures.py`, by their names; it is not run for that."""
-    if MEASURES not in files:
-        return []
-    try:
-        tree = ast.parse(files[MEASURES])
-    except (SyntaxError, ValueError, RecursionError) as fault:
-        line = getattr(fault, "lineno", None)
-        faults.append(Problem(file=shown, line=line, message=f"no Python: {getattr(fault, 'msg', fault)}"))
-        return []
-    if not is_trusted(files[MEASURES]):
-        faults.append(
-            Problem(
-                file=shown, message="it is none of those that ship with Citeboard", expected="no such file"
-            )
-        )
-        return []
-    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
 def _digest(files: Files) -> str:

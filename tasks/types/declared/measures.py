@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.types.declared.keys import Keys, near
+from tasks.types.declared.own_measures import OwnMeasures
 from tasks.types.references import MetricRef
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
@@ -178,12 +179,10 @@ CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
 class Naming:
     """Turns what a rule set says of its measures into references to metrics."""
 
-    def __init__(
-        self, form: str, given: Mapping[str, Any], own: Sequence[str] = (), module: str = ""
-    ) -> None:
+    def __init__(self, form: str, given: Mapping[str, Any], own: OwnMeasures | None = None) -> None:
         self.form, self.given = form, given
-        #: Classes of the folder's `measures.py`, and the module that it is.
-        self.own, self.module = own, module
+        #: Those of the folder's `measures.py`.
+        self.own = own or OwnMeasures("", {})
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
         said = rules.value("measures")
@@ -214,16 +213,16 @@ class Naming:
         if not called:
             return None
         stem, at, depth = called.partition("@")
-        if stem in self.own:
+        if stem in self.own.classes:
             keys.close()
-            return MetricRef(name, f"{self.module}:{stem}", {"given": self.given})
+            return self.own.reference(name, stem, self.given)
         known = CATALOGUE[self.form]
         measure = known.get(stem)
         if measure is None:
             rules.refuse(
                 "measures",
                 f"there is no measure “{called}” of the form {self.form}{near(stem, list(known))}",
-                f"one of {', '.join([*known, *self.own])}",
+                f"one of {', '.join([*known, *self.own.classes])}",
             )
             return None
         arguments = dict(measure.arguments)

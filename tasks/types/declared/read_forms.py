@@ -15,14 +15,14 @@ from tasks.types.forms.spans import SpanTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
-#: Reads [task.gold], [task.answer] and other tables of [task], and of the rule sets what is missing.
-Reading = Callable[[Mapping[str, Any], Keys, Keys, Keys, Sequence[Keys]], InstanceTask | None]
+#: What [task.gold] says.
+Settings = Mapping[str, Any]
+#: Reads [task.answer] and other tables of [task], and of the rule sets what is missing.
+Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
 
 
-def _labels(
-    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
-) -> InstanceTask | None:
+def _labels(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     labels = answer.texts("labels")
     several, any_of = answer.flag("several"), answer.flag("any_of")
     if several and any_of:
@@ -75,9 +75,7 @@ def _missing(rules: Sequence[Keys]) -> dict[str, Treatment]:
     return {rule.text("name"): _treatment(rule, "missing", ()) for rule in rules}
 
 
-def _numbers(
-    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
-) -> InstanceTask | None:
+def _numbers(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     least, most, step = (answer.number(name) for name in ("least", "most", "step"))
     if least is not None and most is not None and least >= most:
         answer.refuse("most", f"“most” is {most:g}", f"more than {least:g}")
@@ -88,17 +86,13 @@ def _numbers(
     return NumberTask(**settings, answer_field=field, least=least, most=most, step=step, reduce=reduce)
 
 
-def _texts(
-    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
-) -> InstanceTask | None:
+def _texts(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     longest = answer.number("longest", MAX_TEXT, least=1)
     field = answer.text(ANSWER, "")
     return TextTask(**settings, answer_field=field, longest=int(longest or MAX_TEXT), missing=_missing(rules))
 
 
-def _spans(
-    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
-) -> InstanceTask | None:
+def _spans(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     return SpanTask(
         **settings,
         answer_field=answer.text(ANSWER, ""),
@@ -116,9 +110,7 @@ def _pool(task: Keys) -> Keys:
     return pool
 
 
-def _evidence(
-    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
-) -> InstanceTask | None:
+def _evidence(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     pool, labels = _pool(task), answer.texts("labels")
     shape = answer.choice("shape", ("sets", "one"))
     given = answer.text("given", "")
@@ -130,7 +122,7 @@ def _evidence(
         "given": given,
         "pool_file": pool.text("file"),
         "pool_id": pool.text("id", "doc_id"),
-        "pool_sentences": pool.text("sentences", "abstract"),
+        "pool_content": pool.text("sentences", "abstract"),
         "pool_shown": pool.texts("shown", ()),
     }
     pool.close()
@@ -140,9 +132,7 @@ def _evidence(
     return shapes[shape](**settings, **facts, labels=labels, missing=_missing(rules))
 
 
-def _ranking(
-    settings: Mapping[str, Any], gold: Keys, answer: Keys, task: Keys, rules: Sequence[Keys]
-) -> InstanceTask | None:
+def _ranking(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     candidates = answer.text("candidates", "")
     facts: dict[str, Any] = {}
     if not candidates:
@@ -150,7 +140,7 @@ def _ranking(
         facts = {
             "pool_file": pool.text("file"),
             "pool_id": pool.text("id", "id"),
-            "pool_text": pool.text("text", "text"),
+            "pool_content": pool.text("text", "text"),
             "pool_shown": pool.texts("shown", ()),
         }
         pool.close()

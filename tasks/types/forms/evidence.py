@@ -1,15 +1,13 @@
 """What supports or contradicts a claim: sentences of documents, with labels of documents or of the claim."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tasks.types.base import Index
-from tasks.types.files import InputFile
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
-from tasks.types.jsonlines import Line, as_lines, read_records, record_id
-from tasks.types.problems import Problem, Problems
-from tasks.types.text import json_kind
+from tasks.types.jsonlines import Line
+from tasks.types.text import json_kind, kind_found
 
 LABEL = "label"
 #: By document: its label, and the sets of sentences of which any whole one is enough.
@@ -18,59 +16,27 @@ GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
 GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The documents with all that the file says of them, and how many sentences each has."""
-
-    records: Mapping[str, Mapping[str, Any]]
-    sizes: Mapping[str, int]
-
-
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
     """What both shapes share: labels, one of which may ``abstain``, and a pool of documents.
 
-    ``pool_id`` and ``pool_sentences`` are fields of its documents; what ``pool_shown`` names participants see
+    ``pool_id`` and ``pool_content`` are fields of its documents; what ``pool_shown`` names participants see
     besides. ``given`` is a field of the claim with documents that participants see, or none.
     """
 
     labels: tuple[str, ...]
     abstain: str = ""
     pool_id: str = "doc_id"
-    pool_sentences: str = "abstract"
-    pool_shown: tuple[str, ...] = ()
+    pool_content: str = "abstract"
     given: str = ""
 
-    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Pool:
-        records: dict[str, Mapping[str, Any]] = {}
-        sizes: dict[str, int] = {}
-        for file in files:
-            for record in read_records(file, problems):
-                name, sentences = record_id(record.value, self.pool_id), record.value.get(self.pool_sentences)
-                if not name or name in records:
-                    fault = (
-                        f"“{self.pool_id}” is missing" if not name else f"document “{name}” is there twice"
-                    )
-                    problems.append(record.problem(fault, "an id for each document"))
-                elif not isinstance(sentences, list) or not all(isinstance(own, str) for own in sentences):
-                    problems.append(
-                        record.problem(f"“{self.pool_sentences}” is no list of texts", "a list of sentences")
-                    )
-                else:
-                    records[name], sizes[name] = record.value, len(sentences)
-        if not records and not problems.has_errors:
-            problems.append(
-                Problem(message=f"there is no {self.pool_file}, or nothing in it", expected="documents")
-            )
-        return Pool(records, sizes)
-
-    def public_pool(self, pool: Pool) -> Iterator[tuple[str, bytes]]:
-        keys = (self.pool_id, self.pool_sentences, *self.pool_shown)
-        rows = ({key: record[key] for key in keys if key in record} for record in pool.records.values())
-        yield self.pool_file, as_lines(rows)
+    def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        sentences = record.get(self.pool_content)
+        if not isinstance(sentences, list) or not all(isinstance(own, str) for own in sentences):
+            yield f"“{self.pool_content}” is no list of texts", "a list of sentences"
 
     def index_facts(self, content: Content) -> Index:
-        return {"sizes": dict(content.pool.sizes)}
+        return {"sizes": {name: len(record[self.pool_content]) for name, record in content.pool.items()}}
 
     def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
         allowed = (*self.labels, *([self.abstain] if self.abstain and may_abstain else []))
@@ -94,7 +60,8 @@ class EvidenceTask(InstanceTask):
             return None
         most = None if sizes is None else sizes[document]
         if wrong := [own for own in value if own < 0 or (most is not None and own >= most)]:
-            fault(f"document “{document[:100]}” has no sentence {wrong[0]}", f"from 0 to {(most or 1) - 1}")
+            expected = f"from 0 to {most - 1}" if most else "from 0"
+            fault(f"document “{document[:100]}” has no sentence {wrong[0]}", expected)
             return None
         return tuple(value)
 
@@ -110,10 +77,7 @@ class EvidenceSets(EvidenceTask):
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
         if not isinstance(value, dict):
-            fault(
-                f"“{self.field}” is {'missing' if value is None else json_kind(value)}",
-                "an object of documents",
-            )
+            fault(f"“{self.field}” is {kind_found(value)}", "an object of documents")
             return None
         found: GoldSets = {}
         for document, sets in value.items():
@@ -143,10 +107,7 @@ class EvidenceSets(EvidenceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         value = line.value.get(self.answer_key)
         if not isinstance(value, dict):
-            line.wrong(
-                f"“{self.answer_key}” is {'missing' if value is None else json_kind(value)}",
-                self.form.example,
-            )
+            line.wrong(f"“{self.answer_key}” is {kind_found(value)}", self.form.example)
             return None
         found: GivenSets = {}
         for document, own in value.items():

@@ -11,12 +11,12 @@ import io
 import json
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from tasks.types.base import MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split, filled_texts
+from tasks.types.base import LINES, MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
 from tasks.types.files import CLUTTER, InputFile
 from tasks.types.jsonlines import (
     AnswerForm,
@@ -29,10 +29,10 @@ from tasks.types.jsonlines import (
     record_id,
     well_formed,
 )
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
 from tasks.types.run_forms import RunForm
-from tasks.types.text import decoded, json_kind
+from tasks.types.text import decoded, kind_found
 
 INPUTS = "inputs.jsonl"
 JSON_FORMS, TABLES, TREC = ("jsonl", "json"), {"csv": ",", "tsv": "\t"}, "trec"
@@ -147,10 +147,10 @@ class Instance:
 
 @dataclass(frozen=True)
 class Content:
-    """What gold is: the instances in their order, and what the form reads besides, such as a pool."""
+    """What gold is: the instances in their order, and the records of the pool by their ids."""
 
     instances: tuple[Instance, ...]
-    pool: Any = None
+    pool: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,12 +172,21 @@ class InstanceTask(ABC):
     unit: str = ""
     files: str = JSON_FORMS[0]
     delimiter: str = ""
+    #: What stands beside the instances, such as the documents that are ranked, and its fields.
     pool_file: str = ""
+    pool_id: str = "id"
+    #: What participants always see of it, as a text or as a list of sentences.
+    pool_content: str = ""
+    pool_shown: tuple[str, ...] = ()
     #: Whether measures read more of an instance and of a line than the answer.
     keeps_records: bool = False
     missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     #: What a message calls an answer.
     noun: ClassVar[str] = "answer"
+    pool_noun: ClassVar[str] = "document"
+    drawn_as: ClassVar[str] = LINES
+    #: Where a run has its answers, where a form does not mean the gold's field.
+    own_key: ClassVar[str] = ""
 
     # What a form says.
 
@@ -204,12 +213,8 @@ class InstanceTask(ABC):
             gold = [None if answer is None else own for own, answer in zip(gold, answers, strict=True)]
         return gold, answers
 
-    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Any:
-        """What stands beside the instances, such as the documents that are ranked."""
-        return None
-
-    def public_pool(self, pool: Any) -> Iterator[tuple[str, bytes]]:
-        """The files of the pool as participants have them."""
+    def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """What is wrong with a record of the pool besides its id."""
         yield from ()
 
     def index_facts(self, content: Content) -> Index:
@@ -228,13 +233,13 @@ class InstanceTask(ABC):
         return str(gold)
 
     def answer_text(self, answer: Any) -> str:
-        return str(answer)
+        return self.gold_text(answer)
 
     # What all forms share.
 
     @property
     def answer_key(self) -> str:
-        return self.answer_field or self.field
+        return self.answer_field or self.own_key or self.field
 
     @property
     def form(self) -> AnswerForm:
@@ -280,18 +285,56 @@ class InstanceTask(ABC):
         )
 
     def read_inputs(self, files: Sequence[InputFile], options: Options) -> Index:
+        return self.index(self.inputs(files))
+
+    def inputs(self, files: Sequence[InputFile]) -> Content:
         """Of public files, or of gold, whose answers are not looked at."""
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
         # Public files are in this form, whatever the gold is in.
         others = [file for file in files if file.parts[-1] == self.pool_file]
         form = replace(self, files=JSON_FORMS[0]) if names else self
-        return self.index(form.content([*names, *others] if names else files, with_gold=False))
+        return form.content([*names, *others] if names else files, with_gold=False)
 
     def public_files(self, files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
         """The instances with the fields that are shown, and the pool."""
         content = self.content(files, with_gold=True)
         yield INPUTS, as_lines(self.public(instance) for instance in content.instances)
         yield from self.public_pool(content.pool)
+
+    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Mapping[str, Mapping[str, Any]]:
+        records: dict[str, Mapping[str, Any]] = {}
+        for file in files:
+            table = TABLES.get(file.suffix.removeprefix("."))
+            for record in table_records(file, table, problems) if table else read_records(file, problems):
+                name = record_id(record.value, self.pool_id)
+                if not name or name in records:
+                    found = f"{self.pool_noun} “{name}” is there twice"
+                    fault = found if name else f"“{self.pool_id}” is missing"
+                    problems.append(record.problem(fault, f"an id for each {self.pool_noun}"))
+                elif faults := [*self.pool_faults(record.value)]:
+                    problems += (record.problem(*fault) for fault in faults)
+                else:
+                    records[name] = record.value
+        if self.pool_file and not records and not problems.has_errors:
+            message = f"there is no {self.pool_file}, or nothing in it"
+            problems.append(Problem(message=message, expected=f"{self.pool_noun}s"))
+        return records
+
+    def public_pool(self, pool: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bytes]]:
+        """The file of the pool as participants have it, in the form that it has."""
+        keys = (self.pool_id, self.pool_content, *self.pool_shown)
+        rows = ({key: record[key] for key in keys if key in record} for record in pool.values())
+        delimiter = TABLES.get(self.pool_file.rpartition(".")[2])
+        if delimiter is None:
+            data = as_lines(rows)
+        else:
+            text = io.StringIO(newline="")
+            writer = csv.DictWriter(text, [*dict.fromkeys(keys)], delimiter=delimiter, restval="")
+            writer.writeheader()
+            writer.writerows(rows)
+            data = text.getvalue().encode()
+        if self.pool_file:
+            yield self.pool_file, data
 
     def contents(self, files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
         for instance in split.content.instances:
@@ -311,23 +354,21 @@ class InstanceTask(ABC):
     ) -> tuple[Any, list[Problem]]:
         """The answers by instance, and everything that is wrong with the files."""
         names = dict.fromkeys(index["instances"])
-        return read_answers(
-            files, names, lambda name, line: self.answer_of(line, name, index), self.form, named=self.named
-        )
-
-    def filled(self, run: Any, index: Index) -> Iterable[bool]:
-        return filled_texts(run, index)
-
-    def named(self, file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
-        for record in read_records(file, problems):
-            yield record_id(record.value, self.id), record
+        return read_answers(files, names, lambda name, line: self.answer_of(line, name, index), self.form)
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
         """One row an instance."""
         content: Content = split.content
-        names = [instance.id for instance in content.instances]
-        found = [run.get(name) for name in names]
+        found = [run.get(instance.id) for instance in content.instances]
         gold, answers = self.pairs_of(content, found, rules)
+        return self.rows(
+            content, gold, answers, {"missing_answers": found.count(None), **self.notes_of(found)}
+        )
+
+    def rows(
+        self, content: Content, gold: Sequence[Any], answers: Sequence[Any], notes: Mapping[str, int]
+    ) -> Pairs:
+        names = [instance.id for instance in content.instances]
         records = [instance.record for instance in content.instances]
         return Pairs(
             gold=gold,
@@ -335,7 +376,7 @@ class InstanceTask(ABC):
             units=[str(at_path(record, self.unit)) for record in records] if self.unit else names,
             features={dimension.name: dimension.features(records) for dimension in self.dimensions},
             names=names,
-            notes={"missing_answers": found.count(None), **self.notes_of(found)},
+            notes=notes,
         )
 
     def show_instances(
@@ -378,8 +419,7 @@ class InstanceTask(ABC):
         for name in self.shown if by_id and not problems.has_errors else ():
             if name not in fields:
                 problems.append(Problem(message=f"no instance has the field “{name}”, which is shown"))
-        if problems.has_errors:
-            raise InputRefused([*problems, *problems.rest()])
+        refuse(problems)
         return Content(tuple(by_id.values()), pool)
 
     def _instance(
@@ -394,9 +434,7 @@ class InstanceTask(ABC):
         if self.unit and with_gold:
             value = at_path(record.value, self.unit)
             if value is None or value == "" or isinstance(value, bool | list | dict):
-                faults.append(
-                    (f"“{self.unit}” is {'missing' if value is None else json_kind(value)}", "a text")
-                )
+                faults.append((f"“{self.unit}” is {kind_found(value)}", "a text"))
         gold = self.gold_of(record.value, lambda *fault: faults.append(fault)) if with_gold else None
         for message, expected in faults:
             problems.append(record.problem(message, expected))

@@ -4,11 +4,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from tasks.types.base import Index
+from tasks.types.base import LABELS, Index
 from tasks.types.forms.instances import LEFT_OUT, WRONG, Content, Fault, InstanceTask, at_path
-from tasks.types.jsonlines import AnswerForm, Line
+from tasks.types.jsonlines import Line
 from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
 from tasks.types.text import json_kind
 
@@ -55,6 +55,7 @@ class LabelTask(InstanceTask):
     ``confidence`` are what a line may give besides: none, optional or needed.
     """
 
+    drawn_as: ClassVar[str] = LABELS
     labels: tuple[str, ...]
     field: str = LABEL
     several: bool = False
@@ -74,10 +75,6 @@ class LabelTask(InstanceTask):
     def label_dimensions(self) -> tuple[str, ...]:
         own = (dimension for dimension in self.dimensions if dimension.field == self.field)
         return tuple(one.name for one in own if not (one.reading or one.cuts or one.joined))
-
-    @property
-    def form(self) -> AnswerForm:
-        return AnswerForm(example=super().form.example, id=self.id)
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
@@ -143,9 +140,6 @@ class LabelTask(InstanceTask):
 
     def gold_text(self, gold: Any) -> str:
         return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
-
-    def answer_text(self, answer: Any) -> str:
-        return self.gold_text(answer)
 
     def _confidence(self, line: Line) -> float | None:
         if self.confidence == NONE:

@@ -9,7 +9,7 @@ from typing import Any
 from tasks.types.base import Index
 from tasks.types.forms.instances import Fault, InstanceTask, at_path
 from tasks.types.jsonlines import AnswerForm, Line
-from tasks.types.text import json_kind
+from tasks.types.text import kind_found
 
 REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median}
 #: How far from a step a number may be, for what was rounded.
@@ -69,7 +69,7 @@ class NumberTask(InstanceTask):
             with suppress(ValueError):
                 value = float(value)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
-            fault(f"“{key}” is {'missing' if value is None else json_kind(value)}", "a number")
+            fault(f"“{key}” is {kind_found(value)}", "a number")
             return None
         low, high = self.least, self.most
         if (low is not None and value < low) or (high is not None and value > high):

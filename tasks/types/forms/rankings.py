@@ -1,22 +1,20 @@
 """A ranking of candidates for each instance: retrieval and recommendation."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tasks.types.base import Index, Options, Pairs, Split
+from tasks.types.base import RANKING, Index, Options, Pairs, Split
 from tasks.types.files import InputFile
-from tasks.types.forms.instances import TABLES, Content, Fault, InstanceTask, at_path, table_records
-from tasks.types.jsonlines import AnswerForm, Line, as_lines, read_records, record_id
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.jsonlines import Line
+from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.lists import Choices, GradedLists, Lists
 from tasks.types.ranking.runs import RankedRun, RunLimits, filled, read_ranked_run
 from tasks.types.run_forms import RUN_FORM, RunForm
-from tasks.types.text import json_kind
+from tasks.types.text import kind_found
 
 MAX_GRADE = 100
 LONGEST = 1000
@@ -30,10 +28,12 @@ class RankingTask(InstanceTask):
     ``candidates`` of each. Gold is an id, a list of ids, or an object of grades.
     """
 
+    drawn_as: ClassVar[str] = RANKING
+    noun: ClassVar[str] = "ranking"
+    own_key: ClassVar[str] = "ranking"
+    pool_noun: ClassVar[str] = "candidate"
     candidates: str = ""
-    pool_id: str = "id"
-    pool_text: str = "text"
-    pool_shown: tuple[str, ...] = ()
+    pool_content: str = "text"
     #: The field with the query, for baselines.
     query: str = ""
     longest: int = LONGEST
@@ -41,10 +41,6 @@ class RankingTask(InstanceTask):
     @property
     def example(self) -> Any:
         return ["d9", "d3"]
-
-    @property
-    def answer_key(self) -> str:
-        return self.answer_field or "ranking"
 
     @property
     def run_form(self) -> RunForm:
@@ -62,48 +58,11 @@ class RankingTask(InstanceTask):
             type(own) is int and 0 <= own <= MAX_GRADE for own in value.values()
         ):
             return value
-        found = "missing" if value is None else json_kind(value)
-        fault(f"“{self.field}” is {found}", 'an id, a list of ids, or grades such as {"d3": 2}')
+        fault(f"“{self.field}” is {kind_found(value)}", 'an id, a list of ids, or grades such as {"d3": 2}')
         return None
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         raise AssertionError("runs of rankings are read as columns")
-
-    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Mapping[str, Mapping[str, Any]]:
-        records: dict[str, Mapping[str, Any]] = {}
-        for file in files:
-            table = TABLES.get(file.suffix.removeprefix("."))
-            for record in table_records(file, table, problems) if table else read_records(file, problems):
-                name = record_id(record.value, self.pool_id)
-                if not name or name in records:
-                    fault = (
-                        f"“{self.pool_id}” is missing" if not name else f"candidate “{name}” is there twice"
-                    )
-                    problems.append(record.problem(fault, "an id for each candidate"))
-                else:
-                    records[name] = record.value
-        if self.pool_file and not records and not problems.has_errors:
-            problems.append(
-                Problem(message=f"there is no {self.pool_file}, or nothing in it", expected="candidates")
-            )
-        return records
-
-    def public_pool(self, pool: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bytes]]:
-        if self.pool_file:
-            keys = (self.pool_id, self.pool_text, *self.pool_shown)
-            rows = ({key: record[key] for key in keys if key in record} for record in pool.values())
-            yield self.pool_file, self._as_pool_file(rows)
-
-    def _as_pool_file(self, rows: Iterator[dict[str, Any]]) -> bytes:
-        delimiter = TABLES.get(self.pool_file.rpartition(".")[2])
-        if delimiter is None:
-            return as_lines(rows)
-        text = io.StringIO(newline="")
-        heads = list(dict.fromkeys((self.pool_id, self.pool_text, *self.pool_shown)))
-        writer = csv.DictWriter(text, heads, delimiter=delimiter, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-        return text.getvalue().encode()
 
     def content(self, files: Sequence[InputFile], *, with_gold: bool) -> Content:
         content = super().content(files, with_gold=with_gold)
@@ -117,8 +76,7 @@ class RankingTask(InstanceTask):
                 if name not in known:
                     message = f"the gold of instance “{instance.id}” is no candidate: “{name[:100]}”"
                     problems.append(Problem(message=message, expected="an id of the pool"))
-        if problems.has_errors:
-            raise InputRefused([*problems, *problems.rest()])
+        refuse(problems)
         return content
 
     def _own(self, record: Mapping[str, Any]) -> list[str] | None:
@@ -134,8 +92,8 @@ class RankingTask(InstanceTask):
     def read_run(
         self, files: Sequence[InputFile], index: Index, options: Options
     ) -> tuple[RankedRun, list[Problem]]:
-        form = AnswerForm(example=self.form.example, noun="ranking", id=self.id)
-        return read_ranked_run(files, index, RunLimits(longest=self.longest, key=self.answer_key, form=form))
+        limits = RunLimits(longest=self.longest, key=self.answer_key, form=self.form)
+        return read_ranked_run(files, index, limits)
 
     def filled(self, run: RankedRun, index: Index) -> Iterable[bool]:
         return filled(run, index)
@@ -152,16 +110,7 @@ class RankingTask(InstanceTask):
         gold = (
             GradedLists(relevant, Lists.of([list(own) for own in numbers]), grades) if is_graded else relevant
         )
-        names = [instance.id for instance in instances]
-        records = [instance.record for instance in instances]
-        return Pairs(
-            gold=gold,
-            answers=run.lists,
-            units=[str(at_path(record, self.unit)) for record in records] if self.unit else names,
-            features={dimension.name: dimension.features(records) for dimension in self.dimensions},
-            names=names,
-            notes={"missing_answers": run.missing, "empty_rankings": run.empty, "tied_scores": run.ties},
-        )
+        return self.rows(split.content, gold, run.lists, run.notes)
 
     def show_instances(self, files: Any, split: Split, pairs: Pairs, options: Options) -> Iterator[Any]:
         choices = Choices(split.index)

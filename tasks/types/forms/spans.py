@@ -8,7 +8,7 @@ from typing import Any
 from tasks.types.base import Index
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
-from tasks.types.text import json_kind
+from tasks.types.text import kind_found
 
 #: Start and end as offsets of code points, the end excluded, and the label.
 Span = tuple[int, int, str]
@@ -37,7 +37,7 @@ class SpanTask(InstanceTask):
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         text = at_path(record, self.text)
         if not isinstance(text, str):
-            fault(f"“{self.text}” is {'missing' if text is None else json_kind(text)}", "a text")
+            fault(f"“{self.text}” is {kind_found(text)}", "a text")
             return None
         spans = self._spans(at_path(record, self.field), self.field, len(text), fault)
         if spans is not None:
@@ -45,9 +45,9 @@ class SpanTask(InstanceTask):
         return spans
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        return self._spans(
-            line.value.get(self.answer_key), self.answer_key, index["lengths"][name], line.wrong
-        )
+        # Of an instance that is not in the split the text is not known.
+        given, length = line.value.get(self.answer_key), index["lengths"].get(name)
+        return None if length is None else self._spans(given, self.answer_key, length, line.wrong)
 
     def index_facts(self, content: Content) -> Index:
         texts = {instance.id: at_path(instance.record, self.text) for instance in content.instances}
@@ -56,14 +56,11 @@ class SpanTask(InstanceTask):
     def gold_text(self, gold: Any) -> str:
         return "\n".join(f"{start}-{end} {label}".rstrip() for start, end, label in gold)
 
-    def answer_text(self, answer: Any) -> str:
-        return self.gold_text(answer)
-
     def _spans(self, value: Any, key: str, length: int, fault: Fault) -> Spans | None:
         size = 3 if self.labels else 2
         expected = "a list of [start, end, label]" if self.labels else "a list of [start, end]"
         if not isinstance(value, list):
-            fault(f"“{key}” is {'missing' if value is None else json_kind(value)}", expected)
+            fault(f"“{key}” is {kind_found(value)}", expected)
             return None
         spans: list[Span] = []
         for place, own in enumerate(value, start=1):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from tasks.types.base import Index
+from tasks.types.base import TEXTS, Index
 from tasks.types.forms.instances import Fault, InstanceTask, at_path
 from tasks.types.jsonlines import MAX_TEXT, Line, well_formed
 from tasks.types.text import json_kind
@@ -20,15 +20,13 @@ class References(tuple[str, ...]):
 class TextTask(InstanceTask):
     """A text of at most ``longest`` characters; it may be empty."""
 
+    drawn_as: ClassVar[str] = TEXTS
+    own_key: ClassVar[str] = "text"
     longest: int = MAX_TEXT
 
     @property
     def example(self) -> Any:
         return "A text."
-
-    @property
-    def answer_key(self) -> str:
-        return self.answer_field or "text"
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
@@ -44,3 +42,6 @@ class TextTask(InstanceTask):
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(gold)
+
+    def answer_text(self, answer: Any) -> str:
+        return str(answer)

@@ -1,9 +1,9 @@
-"""The options of the task type."""
+"""The options of the task type, and its metrics."""
 
 from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.positional_citations.claims import ClaimRules
 from tasks.types.positional_citations.sentences import SPLITTERS
-from tasks.types.references import MetricRef
+from tasks.types.references import MetricRef, metric_ref, metric_refs
 
 #: What decides entailment; all but the first two name something behind a colon.
 NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = "none", "word-overlap", "labels", "model", "store"
@@ -14,15 +14,16 @@ AUTO = "auto"
 ENTAILMENT = Option(
     name="entailment",
     default=NOBODY,
+    summary="What decides entailment: labels:PATH or model:NAME, on a site also store:MODEL, the labels of "
+    "that model that the site keeps; word-overlap is for tests alone. With none, the metrics that need it "
+    "stay undefined.",
     former={"decisions:": "labels:"},
-    summary="What decides entailment: labels:PATH or model:NAME, on a site also store:MODEL, the "
-    "labels of that model that the site keeps; word-overlap is for tests alone. With none, the metrics "
-    "that need it stay undefined.",
 )
 PARSER = Option(
     name="parser",
-    default="en_core_web_sm",
-    summary="The spaCy pipeline that parses sentences, by name or folder, or a file of parses (.jsonl).",
+    default="auto",
+    summary="What parses sentences: a spaCy pipeline by name or folder, a file of parses (.jsonl), or rules; "
+    "auto is the pipeline en_core_web_sm, and the rules as long as it is not installed.",
     may_be_file=True,
 )
 SPLITTER = Option(
@@ -32,11 +33,9 @@ SPLITTER = Option(
     "is Punkt under the official rules and the site's own otherwise.",
     choices=(AUTO, *SPLITTERS),
 )
-MERGE_GROUPS = Option(
-    name="merge-groups",
-    default="no",
-    summary="Whether two groups of marks at one word become one; otherwise the later replaces the earlier.",
-    choices=("no", "yes"),
+MERGE_GROUPS = Option.switch(
+    "merge-groups",
+    "Whether two groups of marks at one word become one; otherwise the later replaces the earlier.",
 )
 MAUVE_MODEL = Option(
     name="mauve_model",
@@ -52,6 +51,47 @@ PASSAGES = Option(
     choices=("text", "summary", "extraction", "all"),
 )
 OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS, MAUVE_MODEL, PASSAGES, ENGINE)
+
+
+_CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
+_SENTENCES = (ENTAILMENT.name, SPLITTER.name)
+_BOTH_PARTS = ("recall", "precision")
+_ALL_MARKS = metric_refs("alce_{}_all_marks", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS, all_marks=True)
+_ALIICE = metric_refs("aliice_{}", "aliice:Aliice", *_CLAIMS, parts=("f1", *_BOTH_PARTS))
+_PER_CLAIM = ("f1", "precision")
+_OF_BOTH = (
+    *(metric_ref(f"em_{column}", "answers:ExactMatch", column=column) for column in ("recall", "all")),
+    *(
+        metric_ref(f"qampari_{column}", "answers:ListAnswers", column=column)
+        for column in ("precision", "recall_5", "f1_5")
+    ),
+    metric_ref("claim_recall", "entailed:ClaimRecall", ENTAILMENT.name, part="recall"),
+    metric_ref("rouge_lsum_f1", "answers:AnswerRouge", SPLITTER.name, ENGINE.name),
+    metric_ref("length", "answers:Length", column="words"),
+    metric_ref("length_deviation", "answers:LengthDeviation", column="words"),
+    metric_ref("positional_share", "answers:PositionalShare", column="positional"),
+    *metric_refs("aliice_{}_deviation", "aliice:AliiceDeviation", *_CLAIMS, parts=_BOTH_PARTS),
+)
+RULES = {
+    CORRECTED: (
+        *_ALIICE,
+        *metric_refs("aliice_{}_per_claim", "aliice:Aliice", *_CLAIMS, parts=_PER_CLAIM, per_claim=True),
+        metric_ref("cvcp", "answers:Cvcp", SPLITTER.name),
+        metric_ref("cvcp_pooled", "answers:Cvcp", SPLITTER.name, is_pooled=True),
+        *metric_refs("alce_{}", "aliice:Alce", *_SENTENCES, parts=("f1", *_BOTH_PARTS)),
+        *_ALL_MARKS,
+        *_OF_BOTH,
+    ),
+    OFFICIAL: (
+        *_ALIICE,
+        metric_ref("cvcp", "answers:Cvcp", SPLITTER.name, is_pooled=True),
+        *metric_refs("alce_{}", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS),
+        *_ALL_MARKS,
+        *_OF_BOTH,
+        *metric_refs("aliice_{}_by_sentence", "aliice:AliiceBySentence", *_CLAIMS, parts=_BOTH_PARTS),
+    ),
+}
+MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:
@@ -74,100 +114,6 @@ def chosen_splitter(options: Options, *, is_official: bool) -> str:
 
 def claim_rules(rules: str, options: Options) -> ClaimRules:
     return ClaimRules(is_official=rules == OFFICIAL, merge_groups=options[MERGE_GROUPS.name] == "yes")
-
-
-ALIICE, BY_SENTENCE = (f"scoring.metrics.aliice:{name}" for name in ("Aliice", "AliiceBySentence"))
-DEVIATION = "scoring.metrics.aliice:AliiceDeviation"
-ALCE = "scoring.metrics.aliice:Alce"
-CVCP = "scoring.metrics.answers:Cvcp"
-ANSWERS = "scoring.metrics.answers"
-#: What decides what entails what, and what is put to it.
-CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
-SENTENCES = (ENTAILMENT.name, SPLITTER.name)
-
-
-def _aliice(name: str, part: str, *, per_claim: bool = False, is_official: bool = False) -> MetricRef:
-    arguments = {"part": part, "per_claim": per_claim, "is_official": is_official}
-    return MetricRef(name, ALIICE, arguments, CLAIMS)
-
-
-def _deviations(*, is_official: bool = False) -> tuple[MetricRef, ...]:
-    """How far responses differ in what is averaged over them."""
-    return tuple(
-        MetricRef(f"aliice_{part}_deviation", DEVIATION, {"part": part, "is_official": is_official}, CLAIMS)
-        for part in ("recall", "precision")
-    )
-
-
-def _alce(name: str, part: str, *, all_marks: bool = False, is_official: bool = False) -> MetricRef:
-    arguments = {"part": part, "all_marks": all_marks, "is_official": is_official}
-    return MetricRef(name, ALCE, arguments, SENTENCES)
-
-
-def _cvcp(name: str, *, is_pooled: bool, is_official: bool = False) -> MetricRef:
-    arguments = {"is_pooled": is_pooled, "is_official": is_official}
-    return MetricRef(name, CVCP, arguments, (SPLITTER.name,))
-
-
-def _of_answers(*, is_official: bool = False) -> tuple[MetricRef, ...]:
-    """What an answer is beside its citations."""
-    split = {"is_official": is_official}
-    return (
-        MetricRef("em_recall", f"{ANSWERS}:ExactMatch", {"column": "recall"}),
-        MetricRef("em_all", f"{ANSWERS}:ExactMatch", {"column": "all"}),
-        *(
-            MetricRef(f"qampari_{column}", f"{ANSWERS}:ListAnswers", {"column": column})
-            for column in ("precision", "recall_5", "f1_5")
-        ),
-        MetricRef(
-            "claim_recall",
-            "scoring.metrics.entailed:ClaimRecall",
-            {"part": "recall"},
-            (ENTAILMENT.name,),
-        ),
-        MetricRef("rouge_lsum_f1", f"{ANSWERS}:AnswerRouge", split, (SPLITTER.name, ENGINE.name)),
-        MetricRef("length", f"{ANSWERS}:Length", {"column": "words"}),
-        MetricRef("length_deviation", f"{ANSWERS}:LengthDeviation", {"column": "words"}),
-        MetricRef("positional_share", f"{ANSWERS}:PositionalShare", {"column": "positional"}),
-    )
-
-
-MAUVE = MetricRef("mauve", "scoring.metrics.answers:AnswerMauve", options=(MAUVE_MODEL.name,))
-METRICS = {
-    CORRECTED: (
-        _aliice("aliice_f1", "f1"),
-        _aliice("aliice_recall", "recall"),
-        _aliice("aliice_precision", "precision"),
-        _aliice("aliice_f1_per_claim", "f1", per_claim=True),
-        _aliice("aliice_precision_per_claim", "precision", per_claim=True),
-        _cvcp("cvcp", is_pooled=False),
-        _cvcp("cvcp_pooled", is_pooled=True),
-        _alce("alce_f1", "f1"),
-        _alce("alce_recall", "recall"),
-        _alce("alce_precision", "precision"),
-        _alce("alce_recall_all_marks", "recall", all_marks=True),
-        _alce("alce_precision_all_marks", "precision", all_marks=True),
-        *_of_answers(),
-        *_deviations(),
-    ),
-    # Without what only this site and the paper's text have, with what the released program can do besides.
-    OFFICIAL: (
-        _aliice("aliice_f1", "f1", is_official=True),
-        _aliice("aliice_recall", "recall", is_official=True),
-        _aliice("aliice_precision", "precision", is_official=True),
-        _cvcp("cvcp", is_pooled=True, is_official=True),
-        _alce("alce_recall", "recall", is_official=True),
-        _alce("alce_precision", "precision", is_official=True),
-        _alce("alce_recall_all_marks", "recall", all_marks=True, is_official=True),
-        _alce("alce_precision_all_marks", "precision", all_marks=True, is_official=True),
-        *_of_answers(is_official=True),
-        *_deviations(is_official=True),
-        *(
-            MetricRef(f"aliice_{part}_by_sentence", BY_SENTENCE, {"part": part, "is_official": True}, CLAIMS)
-            for part in ("recall", "precision")
-        ),
-    ),
-}
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:

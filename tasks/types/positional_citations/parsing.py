@@ -1,4 +1,4 @@
-"""Which parser an option names: a spaCy pipeline by name or folder, or a file of parses."""
+"""Which parser an option names: a spaCy pipeline by name or folder, a file of parses, or rules."""
 
 import hashlib
 import json
@@ -9,32 +9,52 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types.files import open_input
+from tasks.types.positional_citations import rule_parser
 from tasks.types.positional_citations.claims import ROOT, Parse
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
 from tasks.types.text import json_lines
-from tasks.types.unavailable import Unavailable
+
+#: The rules that come with this program; and the pipeline, or these as long as it is not installed.
+RULES, AUTO, PIPELINE = "rules", "auto", "en_core_web_sm"
+
+
+def chosen_parser(option: str) -> str:
+    """What `auto` stands for on this machine now."""
+    if option != AUTO:
+        return option
+    try:
+        pipeline_place(PIPELINE)
+    except Unavailable:
+        return RULES
+    return PIPELINE
 
 
 def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
     """Each distinct text parsed once. Raises Unavailable where the parser is not there, even for no texts."""
-    parser_name(option)
-    distinct = sorted(set(texts))
-    parsed = file_parses if _is_file(option) else pipeline_parses
-    return dict(zip(distinct, parsed(distinct, option), strict=True))
+    chosen, distinct = chosen_parser(option), sorted(set(texts))
+    if chosen == RULES:
+        return {text: rule_parser.parse(text) for text in distinct}
+    parser_name(chosen)
+    parsed = file_parses if _is_file(chosen) else pipeline_parses
+    return dict(zip(distinct, parsed(distinct, chosen), strict=True))
 
 
 def parser_name(option: str) -> str:
     """What a signature calls the parser. Raises Unavailable where it is not there."""
-    return parses_name(option) if _is_file(option) else pipeline_name(option)
+    chosen = chosen_parser(option)
+    if chosen == RULES:
+        return rule_parser.VERSION
+    return parses_name(chosen) if _is_file(chosen) else pipeline_name(chosen)
 
 
 def parser_place(option: str) -> str:
     """Where it lies on this machine. Raises Unavailable where it is not there, or spaCy is not."""
-    return option if _is_file(option) else pipeline_place(option)
+    return pipeline_place(option) if rests_on_spacy(option) else option
 
 
 def rests_on_spacy(option: str) -> bool:
-    return not _is_file(option)
+    chosen = chosen_parser(option)
+    return chosen != RULES and not _is_file(chosen)
 
 
 def _is_file(option: str) -> bool:
@@ -74,8 +94,7 @@ def _read(path: str, name: str) -> Mapping[str, Parse]:
             if not faults:
                 columns = (tuple(record[key]) for key in ("tokens", "heads", "relations"))
                 parses[record["text"]] = Parse(*columns)
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return parses
 
 
@@ -190,10 +209,8 @@ def pipeline_place(pipeline: str) -> str:
 
 @lru_cache(maxsize=2)
 def loaded(pipeline: str) -> Any:
-    try:
+    with needed(f"spaCy is not installed: {_HOW}"):
         import spacy
-    except ImportError as missing:
-        raise Unavailable(f"spaCy is not installed: {_HOW}") from missing
     try:
         return spacy.load(pipeline, exclude=list(NOT_NEEDED))
     except (OSError, ValueError) as fault:

@@ -152,7 +152,7 @@ def without_marks(text: str) -> str:
 
 def first_line(output: str) -> str:
     """All that ALCE reads of an answer."""
-    return output.strip().split("\n", 1)[0].replace(END_OF_ANSWER, "")
+    return output.strip().partition("\n")[0].replace(END_OF_ANSWER, "")
 
 
 def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:

@@ -208,11 +208,6 @@ class Choices:
     def __len__(self) -> int:
         return len(self.instances)
 
-    @property
-    def has_pools(self) -> bool:
-        """Whether instances have candidates of their own."""
-        return self._pool_of is not None
-
     def candidates(self, row: int) -> dict[str, int]:
         """The candidates of an instance with their numbers, in their order."""
         pool = 0 if self._pool_of is None else self._pool_of[row]

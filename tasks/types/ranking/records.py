@@ -4,14 +4,16 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from tasks.types.base import MAX_SHOWN, Options, Pairs, ShownInstance, Split
+from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.lists import Choices
-from tasks.types.text import json_kind, json_lines
+from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
+from tasks.types.text import json_kind, json_lines, kind_found
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
@@ -82,7 +84,7 @@ class Rows:
         value = record.get(key)
         if is_name(value) and str(value):
             return str(value)
-        self.wrong(f"“{key}” is {'missing' if value is None else json_kind(value)}", "a text")
+        self.wrong(f"“{key}” is {kind_found(value)}", "a text")
         return None
 
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
@@ -198,3 +200,49 @@ def show_instances(
             gold="\n".join(called(pool[number]) for number in cited),
             answer="\n".join([*ranking, *more]),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """Contexts in the order of their file; ``gold`` as numbers of candidates."""
+
+    ids: Sequence[str]
+    gold: Lists
+    papers: Classes
+    classes: Mapping[str, Classes]
+
+
+class ContextsBuilder:
+    """Takes one context after the other; ``dimensions`` with the order of their classes."""
+
+    def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
+        self.ids: list[str] = []
+        #: Of each context's facts, a digest.
+        self.facts: list[bytes] = []
+        self._dimensions = dimensions
+        self._gold, self._papers = ListsBuilder(), ClassesBuilder()
+        self._classes = {name: ClassesBuilder() for name in dimensions}
+
+    def add(
+        self, name: str, paper: str, gold: Sequence[int], labels: Mapping[str, str | None], facts: object
+    ) -> None:
+        """Add a context; it is not part of the dimensions that ``labels`` lacks."""
+        self.ids.append(name)
+        self.facts.append(digest_of(canonical(facts)))
+        self._gold.add(gold)
+        self._papers.add(paper)
+        for dimension, builder in self._classes.items():
+            if dimension in labels:
+                builder.add(labels[dimension])
+            else:
+                builder.skip()
+
+    def columns(self) -> dict[str, Any]:
+        """What a `Collection` is made of."""
+        classes = {name: builder.build(self._dimensions[name]) for name, builder in self._classes.items()}
+        return {
+            "ids": self.ids,
+            "gold": self._gold.build(),
+            "papers": self._papers.build(),
+            "classes": {name: column for name, column in classes.items() if not column.is_empty},
+        }

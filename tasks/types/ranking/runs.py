@@ -20,7 +20,7 @@ from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblem
 from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
 from tasks.types.ranking.records import is_name
 from tasks.types.run_forms import FORMS
-from tasks.types.text import decoded, json_kind
+from tasks.types.text import decoded, json_kind, kind_found
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -109,8 +109,7 @@ def _ranking(
     if ranked is None and isinstance(scores, dict):
         return _scored(scores, candidates, limits)
     if not isinstance(ranked, list):
-        kind = "missing" if ranked is None else f"{json_kind(ranked)}"
-        return [(f"“{key}” is {kind}", f"a list of candidates, best first: {example}")]
+        return [(f"“{key}” is {kind_found(ranked)}", f"a list of candidates, best first: {example}")]
     try:
         numbers = [candidates[name] for name in ranked]
     except (KeyError, TypeError):
@@ -412,6 +411,10 @@ class RankedRun:
     @property
     def empty(self) -> int:
         return int((self.lists.present & (self.lists.lengths == 0)).sum())
+
+    @property
+    def notes(self) -> Mapping[str, int]:
+        return {"missing_answers": self.missing, "empty_rankings": self.empty, "tied_scores": self.ties}
 
 
 class Gathering:

@@ -1,23 +1,40 @@
-"""Runs: an answer with its marks for each question, and nothing else of what a line may say."""
+"""Questions with their passages, and what a good answer says: short answers, or answers in full; and runs.
+
+Of a run's line its answer with the marks is read, and nothing else of what it may say.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import AnswerForm, Line, Record, by_id, read_answers
+from tasks.types.jsonlines import (
+    AnswerForm,
+    Line,
+    Record,
+    by_id,
+    content_digest,
+    is_records_file,
+    read_answers,
+    read_records,
+    refuse_faulty,
+    well_formed,
+)
 from tasks.types.positional_citations.claims import (
+    MAX_WORDS,
     Claim,
     Fallback,
     Sentence,
     split_into_claims,
     text_to_parse,
 )
-from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.options import PARSER, chosen_splitter, claim_rules
+from tasks.types.positional_citations.options import PARSER, PASSAGES, chosen_splitter, claim_rules
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.positional_citations.sentences import (
     SPLITTERS,
@@ -34,18 +51,203 @@ from tasks.types.positional_citations.sentences import (
 )
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
-from tasks.types.text import length_class
+from tasks.types.text import json_kind, length_class
+
+INPUTS, PROMPTS = "inputs.json", "prompts.md"
+#: Shorter forms of a passage, as ALCE's files call them: a summary of it, and a snippet.
+FORMS = ("summary", "extraction")
+Faults = Iterator[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What a mark points at; its mark is its place among the question's passages, from 1.
+
+    ``forms`` are shorter ones that a model may be given instead of the text, by their names.
+    """
+
+    title: str
+    text: str
+    forms: tuple[tuple[str, str], ...] = ()
+
+    def facts(self) -> dict[str, str]:
+        """What is asked about; its shorter forms decide nothing."""
+        return {"title": self.title, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Question:
+    """An instance. ``short_answers`` holds the spellings of each, ``references`` the answers in full.
+
+    ``answers`` are those of a question that asks for a list, ``claims`` what a full answer should say,
+    ``answer`` the one in full that the released programs take where a single one is needed.
+    """
+
+    id: str
+    dataset: str
+    question: str
+    passages: tuple[Passage, ...]
+    short_answers: tuple[tuple[str, ...], ...] = ()
+    references: tuple[str, ...] = ()
+    answers: tuple[tuple[str, ...], ...] = ()
+    claims: tuple[str, ...] = ()
+    answer: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """What a gold's digest is of: lists of answers and claims only where there are some, and no single
+        answer, which MAUVE alone reads.
+        """
+        facts = {**asdict(self), "passages": tuple(passage.facts() for passage in self.passages)}
+        del facts["answer"]
+        return {name: value for name, value in facts.items() if value or name not in ("answers", "claims")}
+
+
+def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+    """The questions of one or several files. Raises InputRefused with everything that is wrong with them."""
+    questions = read_questions(files)
+    return Split(
+        content=questions,
+        instances=len(questions),
+        index=_index(questions),
+        digest=content_digest([question.facts() for question in questions]),
+    )
+
+
+def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    shown = ("question", "passages")
+    for question in split.content:
+        facts = question.facts()
+        yield (
+            [facts[name] for name in shown],
+            {name: value for name, value in facts.items() if name not in (*shown, "id", "dataset")},
+        )
+
+
+def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+    return _index(read_questions(files))
+
+
+def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+    """The questions and passages, and what the papers' prompts ask of an answer.
+
+    Of passages title and text alone, and the shorter forms that the options give out, as some data sets mark
+    there what answers.
+    """
+    form = options.get(PASSAGES.name, PASSAGES.default)
+    inputs = [
+        {
+            "id": question.id,
+            "dataset": question.dataset,
+            "question": question.question,
+            "docs": [
+                {**passage.facts(), **{name: text for name, text in passage.forms if form in (name, "all")}}
+                for passage in question.passages
+            ],
+        }
+        for question in read_questions(files)
+    ]
+    yield INPUTS, json.dumps(inputs, ensure_ascii=False, indent=1).encode()
+    yield PROMPTS, (Path(__file__).parent / PROMPTS).read_bytes()
+
+
+def _index(questions: Sequence[Question]) -> Index:
+    return {"passages": {question.id: len(question.passages) for question in questions}}
+
+
+def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
+    """Those of one or several files. Raises InputRefused with everything that is wrong with them."""
+    problems: list[Problem] = []
+    questions: dict[str, Question] = {}
+    for file in files:
+        for record in read_records(file, problems) if is_records_file(file.name) else ():
+            faults = [record.problem(*fault) for fault in _faults(record.value)]
+            name = record.id or str(record.item)
+            if name in questions:
+                faults.append(record.problem(f"instance “{name}” is there twice", "an id for each instance"))
+            problems += faults
+            if not faults:
+                questions[name] = _question(name, record.value, dataset=file.stem)
+    refuse_faulty(files, problems, questions, "questions", "a JSON list of questions")
+    return tuple(questions.values())
+
+
+def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
+    """References are the annotators' long answers; a question that has short answers needs no other."""
+    pairs = value.get("qa_pairs") or ()
+    annotations = value.get("annotations") or ()
+    answer = value["answer"] if isinstance(value.get("answer"), str) else None
+    references = [annotation["long_answer"] for annotation in annotations if annotation.get("long_answer")]
+    if not annotations and not pairs and answer is not None:
+        references = [answer]
+    passages = (
+        Passage(
+            title=well_formed(str(doc.get("title") or "")),
+            text=well_formed(doc["text"]),
+            forms=tuple((form, well_formed(doc[form])) for form in FORMS if doc.get(form)),
+        )
+        for doc in value["docs"]
+    )
+    return Question(
+        id=well_formed(name),
+        dataset=well_formed(str(value.get("dataset") or dataset)),
+        question=well_formed(value["question"]),
+        passages=tuple(passages),
+        short_answers=tuple(tuple(map(well_formed, pair["short_answers"])) for pair in pairs),
+        references=tuple(map(well_formed, references)),
+        answers=tuple(tuple(map(well_formed, spellings)) for spellings in value.get("answers") or ()),
+        claims=tuple(map(well_formed, value.get("claims") or ())),
+        answer=well_formed((answer or "").strip()),
+    )
+
+
+def _faults(value: Mapping[str, Any]) -> Faults:
+    if not isinstance(value.get("question"), str):
+        yield f"“question” is {_found(value, 'question')}", "a text"
+    yield from _list_faults(value, "docs", "text", str)
+    passages = value.get("docs")
+    for place, passage in enumerate(passages if isinstance(passages, list) else (), start=1):
+        for form in FORMS if isinstance(passage, dict) else ():
+            if not isinstance(passage.get(form) or "", str):
+                yield f"“docs”: {form} at place {place} is {json_kind(passage[form])}", "a text"
+    if value.get("qa_pairs") is not None:
+        yield from _list_faults(value, "qa_pairs", "short_answers", list)
+    if value.get("annotations") is not None:
+        yield from _list_faults(value, "annotations", "long_answer", str)
+    if not _are_texts(value.get("claims") or []):
+        yield "“claims” are not all texts", "a list of texts"
+    answers = value.get("answers") or []
+    if not isinstance(answers, list) or not all(one and _are_texts(one) for one in answers):
+        yield "“answers” is no list of spellings of each answer", '[["Ford Model T", "Model T"], ["Ford A"]]'
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> Faults:
+    expected = f"a list of objects with “{part}”"
+    items = value.get(key)
+    if not isinstance(items, list):
+        yield f"“{key}” is {_found(value, key)}", expected
+        return
+    for place, item in enumerate(items, start=1):
+        if not isinstance(item, dict) or not isinstance(item.get(part), kind):
+            yield f"“{key}”: the entry at place {place} has no {part}", expected
+        elif kind is list and not all(isinstance(text, str) for text in item[part]):
+            yield f"“{key}”: {part} at place {place} are not all texts", "a list of texts"
+
+
+def _found(value: Mapping[str, Any], key: str) -> str:
+    return json_kind(value[key]) if key in value else "missing"
+
 
 EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
 
-@dataclass(frozen=True)
-class Run:
-    """A team's answers by instance; an instance that the run does not mention is not among them."""
-
-    outputs: dict[str, str]
+#: A team's answers by instance; an instance that the run does not mention is not among them.
+Run = Mapping[str, str]
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
@@ -70,8 +272,7 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
             by_place = str(record.item)
             yield name or (by_place if by_place in passages else None), record
 
-    outputs, problems = read_answers(files, passages, read, FORM, named=by_id_or_place)
-    return Run(outputs), problems
+    return read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
 #: What is counted beside the scores, since the scores do not show it.
@@ -105,7 +306,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     notes = Counter(dict.fromkeys(NOTES, 0))
     rows: list[tuple[Question, Part | None]] = []
     for question in split.content:
-        if question.id in run.outputs:
+        if question.id in run:
             rows += [(question, part) for part in reader.parts(question, notes)]
         else:
             notes["missing_answers"] += 1
@@ -129,12 +330,12 @@ class _Reader:
     def __init__(self, run: Run, rules: str, options: Options) -> None:
         self.is_official = rules == OFFICIAL
         split = SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
-        self._outputs = run.outputs
+        self._outputs = run
         self._moved = {
             name: with_marks_moved(split(output), is_official=self.is_official)
-            for name, output in run.outputs.items()
+            for name, output in run.items()
         }
-        self._first_lines = {name: split(first_line(output)) for name, output in run.outputs.items()}
+        self._first_lines = {name: split(first_line(output)) for name, output in run.items()}
         texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
         splitting = claim_rules(rules, options)
         to_parse = {text: text_to_parse(text, splitting) for text in sorted(texts)}
@@ -161,7 +362,7 @@ class _Reader:
                 **common,
                 **{
                     name: tuple(sorted({label for row in classes for label in row[name]}))
-                    for name in ("marks_per_sentence", "mark_position", "claims_per_sentence")
+                    for name in OF_SENTENCES
                 },
             },
             plain=without_marks(output),
@@ -212,8 +413,11 @@ class _Reader:
 
 #: The classes of a row by dimension; a dimension that is not there has none.
 Features = Mapping[str, tuple[str, ...]]
-#: The breakdowns, in order.
-DIMENSIONS = ("dataset", "placing", "marks_per_sentence", "mark_position", "claims_per_sentence", "length")
+#: About as long as sentences of prose are on average.
+SHORT_WORDS = 20
+#: The breakdowns, in order; those that a response has of its sentences. The paper is about positions.
+OF_SENTENCES = ("mark_position", "marks_per_sentence", "claims_per_sentence", "sentence_length")
+DIMENSIONS = (*OF_SENTENCES, "placing", "dataset", "length")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +470,15 @@ def sentence_features(sentence: Sentence, count: int | None = None) -> dict[str,
         "marks_per_sentence": (_counted(count_here, 4),),
         "mark_position": tuple(dict.fromkeys(map(third, units))),
         "claims_per_sentence": (_counted(len(sentence.claims), 3),) if count_here else (),
+        "sentence_length": (_long(len(without_marks(sentence.text).split())),) if count_here else (),
     }
+
+
+def _long(words: int) -> str:
+    """How much a mark may vouch for; a sentence of the last class is one claim, whatever its marks."""
+    if words > MAX_WORDS:
+        return f"over {MAX_WORDS} words"
+    return f"up to {SHORT_WORDS} words" if words <= SHORT_WORDS else f"{SHORT_WORDS + 1} to {MAX_WORDS} words"
 
 
 def _counted(count: int, most: int) -> str:

@@ -1,0 +1,369 @@
+"""A parser by rules, for claims where no pipeline is installed: lists of words, phrases, clauses.
+
+It knows no more grammar than claims need: which verb a sentence hangs on, what is coordinated with what, and
+which phrases belong to a noun. Relations have the names that spaCy gives them. A pipeline knows better.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+
+from tasks.types.positional_citations.claims import ROOT, Parse
+
+#: Raised with every change of a rule or a list, as numbers follow from them.
+VERSION = "rules-1"
+
+
+_Tag = Enum(
+    "_Tag",
+    "COMMA NOUN PREPOSITION CONJUNCTION SUBORDINATOR RELATIVE AUXILIARY VERB PARTICIPLE ADVERB TO SPACE",
+)
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+#: Words of few or one use; what is on no list is told by its ending and its neighbours.
+_LISTED = {
+    word: tag
+    for tag, words in {
+        _Tag.COMMA: ",",
+        _Tag.PREPOSITION: "about above across after against along among around as at before behind below "
+        "between by despite during except for from in inside into like near of off on onto out outside over "
+        "per through throughout towards under upon via with within without",
+        _Tag.CONJUNCTION: "and or but nor",
+        _Tag.SUBORDINATOR: "although because if once though unless whereas while when where since until",
+        _Tag.RELATIVE: "which who whom whose",
+        _Tag.TO: "to",
+        _Tag.AUXILIARY: "is are was were be been being has have had having do does did will would can could "
+        "may might shall should must get gets got",
+        _Tag.ADVERB: "not nt never also often always still later respectively annually then thus however",
+        _Tag.VERB: "became become becomes began begin begins brings brought came come comes describe "
+        "describes died fell fall falls found gave give gives go goes grew grows held hold holds include "
+        "includes kept know knows knew known lay led lead leads left lie lies lose lost make makes made mean "
+        "means met occur occurs paid ran reach reaches rise rises rose said say says saw sent show shows "
+        "shown sold spoke stand stands stood take takes took taken tell told think thought went win won "
+        "write wrote written drew fly flew cut built cause causes follow follows cover covers use uses "
+        "contain contains appear appears need needs sing sang keep keeps",
+    }.items()
+    for word in words.split()
+}
+_BEGINS_A_PHRASE = _words(
+    "a an the this these those each every some any no all both another its their his her our my your "
+    "i he she it they we you"
+)
+_PRONOUNS = _words("i he she it they we you them him us me there")
+_INSIDE_A_PHRASE = (_BEGINS_A_PHRASE - _PRONOUNS) | {"most", "more"}
+_MONTHS = _words("january february march april may june july august september october november december")
+#: As spaCy takes texts apart: a comma, a word, its `nt`, and white space behind the first blank.
+_TOKEN = re.compile(
+    r"(?<=\s)\s+|,(?!\d)|\b(?:is|are|was|were|do|does|did|has|have|had|ca|could|should|would)(?=nt\b)"
+    r"|(?:[^\s,]|,(?=\d))+",
+    re.IGNORECASE,
+)
+_OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
+_BREAKS = (_Tag.COMMA, _Tag.SPACE)
+#: Words that end as verbs do.
+_NO_VERBS = _words("need seed feed speed breed indeed hundred sacred thing something king ring spring")
+_YEAR = re.compile(r"\d{4}")
+
+
+def parse(text: str) -> Parse:
+    tokens = _TOKEN.findall(text)
+    return _Sentence(tokens).parsed() if tokens else Parse((), (), ())
+
+
+class _Sentence:
+    """One pass from left to right; a clause that waits for its verb keeps what is to hang on it."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = tokens
+        self._low = [token.lower() for token in tokens]
+        self._heads: list[int | None] = [None] * len(tokens)
+        self._relations = ["dep"] * len(tokens)
+        self._tags = [_Tag.NOUN] * len(tokens)
+        for place in range(len(tokens)):
+            self._tags[place] = self._tag(place)
+        #: The verb of the clause, and what came before it.
+        self._verb: int | None = None
+        self._waiting: list[tuple[int, str]] = []
+        self._main: int | None = None
+        self._finite: int | None = None
+        self._noun: int | None = None
+        self._object: int | None = None
+        self._preposition: int | None = None
+        self._coordinated: int | None = None
+        #: The last noun of a list, and whether the verb is said of what something is done to.
+        self._listed: int | None = None
+        self._is_passive = False
+        #: How the verb to come hangs on what: a conjunct, a clause of its own, or the sentence's own.
+        self._coming: tuple[str, int | None] = (ROOT, None)
+        #: The clause around a relative one, which is still without its verb.
+        self._around: tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None = None
+
+    def parsed(self) -> Parse:
+        place = 0
+        while place < len(self._tokens):
+            place = self._take(place)
+        root = self._main if self._main is not None else self._fallback()
+        for token, head in enumerate(self._heads):
+            if token == root:
+                self._heads[token], self._relations[token] = token, ROOT
+            elif head is None:
+                self._hang(token, root, self._relations[token])
+        return Parse(tuple(self._tokens), tuple(head or 0 for head in self._heads), tuple(self._relations))
+
+    @property
+    def _clause(self) -> int | None:
+        """The verb of the clause, not one that completes it."""
+        return self._finite if self._finite is not None else self._verb
+
+    def _fallback(self) -> int:
+        """Without a verb of its own: the first verb, else the last noun."""
+        verbs = [place for place, tag in enumerate(self._tags) if tag in (_Tag.VERB, _Tag.AUXILIARY)]
+        return verbs[0] if verbs else self._noun if self._noun is not None else 0
+
+    def _hang(self, token: int, head: int | None, relation: str) -> None:
+        self._heads[token], self._relations[token] = head, relation
+
+    def _tag(self, place: int) -> _Tag:
+        word, before = self._low[place], self._tags[place - 1] if place else _Tag.COMMA
+        before = _Tag.COMMA if before is _Tag.SPACE else before
+        if not word.strip():
+            return _Tag.SPACE
+        if word == "that":
+            return {_Tag.NOUN: _Tag.RELATIVE, _Tag.VERB: _Tag.SUBORDINATOR}.get(before, _Tag.NOUN)
+        if word == "may" and (before is _Tag.PREPOSITION or self._is_number(place + 1)):
+            return _Tag.NOUN
+        if word in _LISTED:
+            return _LISTED[word]
+        in_phrase = place > 0 and before is _Tag.NOUN and self._low[place - 1] in _INSIDE_A_PHRASE
+        if not in_phrase and word not in _NO_VERBS and word.endswith(("ed", "ing")):
+            return self._tag_of_participle(place, before)
+        if word.endswith("ly") and before is not _Tag.PREPOSITION:
+            return _Tag.ADVERB
+        is_infinitive = before is _Tag.TO or (
+            before is _Tag.AUXILIARY and self._low[place - 1] in ("can", "will", "would")
+        )
+        is_verb = is_infinitive and word not in _BEGINS_A_PHRASE and not self._is_number(place)
+        return _Tag.VERB if is_verb else _Tag.NOUN
+
+    def _tag_of_participle(self, place: int, before: _Tag) -> _Tag:
+        """Of a word that ends in `ed` or `ing`, which may belong to a noun too."""
+        if self._low[place].endswith("ed"):
+            if before in (_Tag.AUXILIARY, _Tag.ADVERB, _Tag.CONJUNCTION, _Tag.RELATIVE):
+                return _Tag.VERB
+            return _Tag.PARTICIPLE if before in (_Tag.NOUN, _Tag.COMMA) else _Tag.NOUN
+        follows = self._low[place + 1] if place + 1 < len(self._low) else ""
+        if before is _Tag.AUXILIARY and _LISTED.get(follows) is not _Tag.AUXILIARY:
+            return _Tag.VERB
+        is_apart = place > 0 and before in (_Tag.COMMA, _Tag.NOUN, _Tag.SUBORDINATOR)
+        return _Tag.PARTICIPLE if is_apart and _LISTED.get(follows) is not _Tag.AUXILIARY else _Tag.NOUN
+
+    def _is_number(self, place: int) -> bool:
+        return place < len(self._low) and self._low[place][:1].isdigit()
+
+    def _take(self, place: int) -> int:
+        """One word or phrase; the place behind it."""
+        tag = self._tags[place]
+        if tag is _Tag.NOUN:
+            return self._phrase(place)
+        if tag in (_Tag.VERB, _Tag.AUXILIARY, _Tag.PARTICIPLE):
+            return self._verbs(place)
+        if tag is _Tag.TO:
+            is_verb = place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.VERB
+            if is_verb:
+                self._hang(place, place + 1, "aux")
+                self._coming = ("xcomp", self._verb)
+                return self._verbs(place + 1)
+            self._prepositional(place)
+        elif tag is _Tag.PREPOSITION:
+            self._prepositional(place)
+        elif tag is _Tag.CONJUNCTION:
+            self._conjunction(place)
+        elif tag is _Tag.SUBORDINATOR:
+            return self._subordinate(place)
+        elif tag is _Tag.RELATIVE:
+            self._relative(place)
+        elif tag is _Tag.COMMA:
+            self._comma(place)
+        elif tag is _Tag.SPACE and place:
+            self._hang(place, place - 1, "")
+            self._end_opening()
+        elif self._verb is not None:
+            self._hang(place, self._verb, "advmod")
+        else:
+            self._waiting.append((place, "advmod"))
+        return place + 1
+
+    def _phrase(self, begin: int) -> int:
+        """A noun with what stands before it, and a date with its year behind a comma."""
+        end = begin + 1
+        while end < len(self._tags) and self._tags[end] is _Tag.NOUN and self._low[end - 1] not in _PRONOUNS:
+            if self._low[end] in _BEGINS_A_PHRASE and self._low[end - 1] not in _BEGINS_A_PHRASE:
+                break
+            if any(word in _MONTHS for word in self._low[begin:end]) and not self._low[end].isdigit():
+                break
+            end += 1
+        head = next((one for one in range(end - 1, begin - 1, -1) if not self._is_number(one)), end - 1)
+        has_year = end + 1 < len(self._low) and self._low[end] == "," and _YEAR.fullmatch(self._low[end + 1])
+        if self._low[head] in _MONTHS and has_year:
+            self._tags[end] = _Tag.NOUN
+            end += 2
+        for token in range(begin, end):
+            if token != head:
+                self._hang(token, head, "nummod" if self._is_number(token) else "compound")
+        self._place_noun(head)
+        return end
+
+    def _place_noun(self, noun: int) -> None:
+        if self._preposition is not None:
+            self._hang(noun, self._preposition, "pobj")
+            self._preposition = None
+        elif self._coordinated is not None:
+            self._hang(noun, self._coordinated, "conj")
+            self._object = noun if self._coordinated == self._verb else self._object
+            self._coordinated, self._listed = None, noun
+        elif self._verb is None:
+            self._waiting.append((noun, "nsubj"))
+        else:
+            self._hang(noun, self._verb, "dobj" if self._object is None else "npadvmod")
+            self._object = noun
+        self._noun = noun
+
+    def _verbs(self, begin: int) -> int:
+        """A group of verbs, the last of which is its head."""
+        head = begin
+        for token in range(begin + 1, len(self._tags)):
+            if self._tags[head] is not _Tag.AUXILIARY or self._tags[token] not in _OF_VERBS:
+                break
+            if self._tags[token] is not _Tag.ADVERB:
+                head = token
+        for token in range(begin, head):
+            self._hang(token, head, "advmod" if self._tags[token] is _Tag.ADVERB else "aux")
+        self._place_verb(head, self._tags[begin] is _Tag.PARTICIPLE)
+        self._is_passive = head > begin or self._tags[begin] is _Tag.PARTICIPLE
+        return head + 1
+
+    def _place_verb(self, verb: int, is_participle: bool) -> None:
+        relation, above = self._coming
+        if is_participle and self._verb is not None and relation == ROOT:
+            is_alone = self._tags[verb - 1] in _BREAKS
+            has_object = verb + 1 < len(self._tags) and self._tags[verb + 1] is _Tag.NOUN
+            is_conjunct = is_alone and has_object and self._low[verb].endswith("ed")
+            relation, above = ("advcl", self._clause) if is_alone else ("acl", self._noun)
+            relation = "conj" if is_conjunct else relation
+        elif self._verb is not None and relation == ROOT:
+            # What was taken for an object is the subject: of the sentence, or of what is said or known.
+            if self._main is not None:
+                relation, above = "ccomp", self._verb
+            if self._object is not None:
+                self._waiting.append((self._object, "nsubj"))
+        for token, own in self._waiting:
+            self._hang(token, verb, own)
+        self._waiting = []
+        if relation == ROOT:
+            self._main = verb
+        else:
+            self._hang(verb, above, relation)
+        if relation == "relcl" and self._around is not None and self._around[1][0] == ROOT:
+            # The clause around it goes on with the next verb.
+            self._waiting, self._coming, self._noun = self._around
+            self._around = None
+            return
+        self._verb, self._object, self._coming = verb, None, (ROOT, None)
+        if relation in (ROOT, "conj"):
+            self._finite = verb
+
+    def _begin_clause(self, relation: str, above: int | None) -> None:
+        self._coming, self._verb, self._object = (relation, above), None, None
+
+    def _subordinate(self, place: int) -> int:
+        if self._verb_follows(place + 1):
+            self._begin_clause("ccomp" if self._low[place] == "that" else "advcl", self._verb)
+            self._waiting.append((place, "mark"))
+            return place + 1
+        # A phrase in place of a clause: all before its preposition belongs to it.
+        behind = range(place + 1, len(self._tags))
+        phrase = next((token for token in behind if self._tags[token] is _Tag.PREPOSITION), None)
+        if phrase is None:
+            return place + 1
+        for token in range(place, phrase):
+            self._hang(token, phrase, "advmod")
+        self._object = None
+        return phrase
+
+    def _prepositional(self, place: int) -> None:
+        if place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.RELATIVE:
+            return
+        date = place + 1 < len(self._low) and (self._is_number(place + 1) or self._is_date(place + 1))
+        noun = self._noun if self._verb is None or self._low[place] == "of" else self._object
+        is_agent = self._low[place] == "by" and self._is_passive
+        if self._verb is not None and (noun is None or ((date or is_agent) and self._low[place] != "of")):
+            self._hang(place, self._verb, "prep")
+        elif noun is not None:
+            self._hang(place, noun, "prep")
+        else:
+            self._waiting.append((place, "prep"))
+        self._preposition = place
+
+    def _is_date(self, place: int) -> bool:
+        return any(word in _MONTHS for word in self._low[place : place + 2])
+
+    def _relative(self, place: int) -> None:
+        if self._verb is None and self._waiting:
+            self._around = (self._waiting, self._coming, self._noun)
+            self._waiting = []
+        self._begin_clause("relcl", self._noun)
+        if place and self._tags[place - 1] is _Tag.PREPOSITION:
+            self._hang(place, place - 1, "pobj")
+            self._waiting.append((place - 1, "prep"))
+        else:
+            self._waiting.append((place, "nsubj"))
+
+    def _comma(self, place: int) -> None:
+        is_noun = place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.NOUN
+        if self._verb is None:
+            self._waiting.append((place, "punct"))
+        elif self._main is None and self._coming[0] != "relcl" and self._finite is None:
+            # Behind a clause before the sentence's own verb.
+            self._end_opening()
+            self._waiting.append((place, "punct"))
+        elif self._listed is not None and self._listed == self._noun:
+            self._hang(place, self._listed, "punct")
+        elif is_noun and self._noun is not None and not self._verb_follows(place + 1):
+            # One more of a list.
+            self._coordinated = self._noun
+            self._hang(place, self._noun, "punct")
+        else:
+            self._hang(place, self._clause, "punct")
+
+    def _end_opening(self) -> None:
+        """A clause before the sentence's own verb ends with a comma."""
+        if self._verb is not None and self._main is None:
+            self._begin_clause(ROOT, None)
+            self._noun = None
+
+    def _conjunction(self, place: int) -> None:
+        above = self._clause
+        is_behind_comma = place > 0 and self._tags[place - 1] is _Tag.COMMA
+        if self._verb is None or not self._verb_follows(place + 1):
+            if self._listed is not None or not is_behind_comma or self._verb is None:
+                above = self._listed if self._listed is not None else self._noun
+            self._coordinated = above
+        else:
+            self._begin_clause("conj", above)
+            self._noun = None
+        if above is not None:
+            self._hang(place, above, "cc")
+
+    def _verb_follows(self, place: int) -> bool:
+        """Whether a clause of its own stands behind a conjunction."""
+        for token in range(place, len(self._tags)):
+            tag = self._tags[token]
+            if tag in (_Tag.VERB, _Tag.AUXILIARY) or (tag is _Tag.PARTICIPLE and token == place):
+                return True
+            if tag in (_Tag.RELATIVE, _Tag.SUBORDINATOR, _Tag.CONJUNCTION):
+                return False
+        return False
