@@ -23,7 +23,7 @@ import threading
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ MAX_RATIO = 3.0
 GOOD, REFUSED = {200, 201, 202}, range(400, 500)
 #: Uploads before the first that is measured.
 WARMING = 4
+#: Teams that each besieged site has seen nothing of.
+HONEST = 3
 #: Of the test set that is guessed at.
 INSTANCES = 256
 
@@ -56,7 +58,11 @@ def main() -> int:
     with kept as folder, site(Path(folder)) as port:
         attack = Attack(port, asked.accounts, asked.uploads)
         rows = [
-            *attack.door(),
+            *attack.door("that are slow to read", SLOW, honest=0),
+            *attack.door("that are slow to read", SLOW, honest=1, niceness=19),
+            *attack.door(
+                "like the team's own", attack.alike(), honest=2, niceness=19, connections=4, patience=180
+            ),
             *attack.files(),
             *attack.requests(),
             *attack.secrets(),
@@ -121,16 +127,25 @@ class Attack:
         import django
 
         django.setup()
+        from citeboard.core import storage
         from citeboard.teams.models import Membership, Team, Token, User
-        from tasks.models import Phase, Registration
+        from tasks.models import Phase, Registration, Submission
         from tasks.registration.entries import draw_alias
 
         self.client, self.uploads = Client(port), uploads
         phase = Phase.objects.get(task__season__slug="demo", task__slug="1a", slug="evaluation")
         Phase.objects.filter(pk=phase.pk).update(runs_per_day=None, runs_in_total=None)
         self.phase, self.tokens = phase.pk, []
-        self.run = (ROOT / "examples/runs/lexical-top2.jsonl").read_bytes()
-        for number in range(accounts + 1):
+        # One that this phase takes: what is refused says nothing of how long it takes. A new site has none.
+        scored = Submission.objects.filter(phase=phase, status="scored").exclude(file="").order_by("pk")
+        until = time.monotonic() + START_SECONDS
+        while (own := scored.first()) is None:
+            if time.monotonic() > until:
+                raise SystemExit(f"no run of the demo was scored within {START_SECONDS} s")
+            time.sleep(1)
+        with storage.runs.open(own.file) as file:
+            self.run = file.read()
+        for number in range(accounts + HONEST):
             address, name = f"attack{number}@example.org", f"attack-{number}"
             user = User.objects.filter(email=address).first() or User.objects.create_user(
                 address, "attacked 25"
@@ -154,27 +169,53 @@ class Attack:
         headers = {"Authorization": f"Token {self.tokens[who]}", "Content-Type": kind}
         return "POST", f"/api/v1/phases/{self.phase}/{to}/", body, headers
 
-    def door(self) -> Iterator[tuple[str, str, bool]]:
+    def alike(self) -> list[bytes]:
+        return [self.run + b" " * number for number in range(len(SLOW))]
+
+    def door(
+        self,
+        what: str,
+        files: Sequence[bytes],
+        *,
+        honest: int,
+        niceness: int = 0,
+        connections: int = 1,
+        patience: float = 0.0,
+    ) -> Iterator[tuple[str, str, bool]]:
+        """``niceness`` is that of the attackers' own computing, which is done elsewhere where it counts.
+
+        The team comes 5 s after them, or with ``patience`` when each has had as many answers as it will send.
+        """
         # Nobody is first in a process that has just begun.
         for number in range(WARMING):
-            self.send(self._own(2 * self.uploads + number))
-        quiet, idle = [self.send(self._own(number)) for number in range(self.uploads)], os.getloadavg()[0]
-        over, answered = threading.Event(), Counter[int]()
+            self.send(self._own(2 * self.uploads + number), who=honest)
+        quiet = [self.send(self._own(number), who=honest) for number in range(self.uploads)]
+        idle = os.getloadavg()[0]
+        if wrong := next((answer for answer in quiet if answer.status not in GOOD), None):
+            raise SystemExit(f"an honest upload to the quiet site: {wrong.status} {wrong.body[:300]!r}")
+        over, answered, of_each = threading.Event(), Counter[int](), Counter[int]()
         lock = threading.Lock()
+        attackers = range(HONEST, len(self.tokens))
 
         def hostile(who: int) -> None:
-            # Their own computing is not what is measured: each has one file, written once.
-            asked = self.request(SLOW[who % len(SLOW)], who=who, to=("check", "submissions")[who % 2])
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+            to = ("check", "submissions")[who % 2]
             while not over.is_set():
-                answer = self.client.ask(*asked)
+                answer = self.send(files[who % len(files)], who=who, to=to)
                 with lock:
                     answered[answer.status] += 1
+                    of_each[who] += 1
 
-        threads = [threading.Thread(target=hostile, args=(who,)) for who in range(1, len(self.tokens))]
+        threads = [
+            threading.Thread(target=hostile, args=(who,)) for who in attackers for _ in range(connections)
+        ]
         for thread in threads:
             thread.start()
         time.sleep(5)
-        besieged = [self.send(self._own(self.uploads + number)) for number in range(self.uploads)]
+        until = time.monotonic() + patience
+        while time.monotonic() < until and min(of_each[who] for who in attackers) < self.uploads:
+            time.sleep(1)
+        besieged = [self.send(self._own(self.uploads + number), who=honest) for number in range(self.uploads)]
         over.set()
         for thread in threads:
             thread.join()
@@ -182,15 +223,17 @@ class Attack:
         later = sum(answer.status == 202 for answer in besieged)
         before, during = (statistics.median(a.seconds for a in found) for found in (quiet, besieged))
         statuses = ", ".join(f"{count} × {status}" for status, count in sorted(answered.items()))
+        how = ", their own computing given way" if niceness else ""
+        how += f", each over {connections} connections" if connections > 1 else ""
         yield (
-            f"{len(threads)} accounts with files that are slow to read, against one team",
+            f"{len(attackers)} accounts with files {what}, against one team{how}",
             f"{taken} of {len(besieged)} honest uploads taken, {later} unread; the others: {statuses}",
             taken == len(besieged),
         )
         told = f"median {during:.2f} s, on the quiet site {before:.2f} s: {during / before:.1f} times"
         load = f"{idle:.1f} and then {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
         yield (
-            "how long an honest upload takes meanwhile",
+            f"how long an honest upload takes meanwhile{how}",
             f"{told}; load of the machine {load}",
             during <= MAX_RATIO * before,
         )

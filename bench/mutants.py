@@ -5,27 +5,29 @@
 Metrics, statistics, task types, quotas, visibility and jobs are changed; each change is tried by those of
 the tests named for its module below that enter the changed function, the quickest first, until one fails.
 One process imports the tests once; each change is tried in a fork of it in which the function has other
-code, and what is computed on import in a fork that imports everything anew. A change that no test notices
-is printed as a diff, with the reason where one is known why no test can.
+code, and what is computed on import, where no test notices it so, in a fork that imports everything anew.
+A change that no test notices is printed as a diff, with the reason where one is known why no test can.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import builtins
 import contextlib
 import difflib
 import gc
+import hashlib
 import importlib
 import importlib.machinery
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -38,21 +40,23 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PROCESSES = 2
-#: A change is noticed where its tests take so many times as long as without it, and so many seconds more.
-TIMES, SECONDS = 6, 20
+#: Seconds are those of computing. A change is noticed where a test takes so many times as long as without it
+#: and so many seconds more, or where all of them wait for something many times longer.
+TIMES, SECONDS, WAITING = 6, 5, 20
 #: Tests that take so many seconds together are tried at most, the quickest of those there are.
-MAX_SECONDS = 60
-#: What reads gold and runs and computes numbers: tests that need no database.
+MAX_SECONDS = 10
+#: So many tests that noticed changes of the same module are tried before others.
+FIRST = 6
+#: What takes long to import and is none of the project.
+HEAVY = ("pytest", "numpy", "scipy.stats", "scipy.special", "django.test", "lxml.etree")
+#: What reads gold and runs and computes numbers.
 PLAIN = (
     "tests/tasks/types",
     "tests/tasks/test_every_type.py",
     "tests/core/test_reference.py",
     "tests/tasks/test_new_task_type.py",
-    "tests/declared/test_evidence.py",
-    "tests/declared/test_folder.py",
-    "tests/declared/test_golden.py",
-    "tests/declared/test_labels.py",
-    "tests/declared/test_measures.py",
+    "tests/declared",
+    "tests/adapters/test_adapters.py",
     "tests/scoring/test_[a-e]*.py",
     "tests/scoring/test_[f-o]*.py",
     "tests/scoring/test_[p-z]*.py",
@@ -86,8 +90,8 @@ TESTED_BY: dict[str, tuple[str, ...]] = {
         "tests/tasks/test_queues.py",
         "tests/pages/test_submission_page.py",
         "tests/api/test_own_runs.py",
+        "tests/tasks/test_sweeper.py",
     ),
-    "tasks/jobs/groups.py": ("tests/tasks/test_queues.py", "tests/tasks/test_sweeper.py"),
     "tasks/jobs/leases.py": (
         "tests/tasks/test_jobs.py",
         "tests/tasks/test_sweeper.py",
@@ -105,6 +109,8 @@ TESTED_BY: dict[str, tuple[str, ...]] = {
         ),
     ),
 }
+#: By this name the recorder is told of functions.
+TOLD = "_entered_by_a_test"
 OTHERS = (
     (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn),
 )  # fmt: skip
@@ -122,6 +128,21 @@ GUARDS = frozenset(
 EXPLAINED = {
     "+    order = np.argsort(values)\n": "equal values are one group in any order, and weights are whole",
     "+        blocks = np.zeros((len(gold), len(FACETS) + 2, 3))": "three more columns of zeros",
+    "+    if bits * orders + pairs.bit_length()": "pairs are halved where they need not be",
+    "+    padded = np.zeros(total + orders": "more zeros behind the last symbol than are looked at",
+    "+        return word if word[-2] in 'lsz'": "the last two letters are the same there",
+    "+    if '1' in kinds or '2' not in kinds": "more is counted than is asked for",
+    "+    keys = first * size + second << 2": "equal pairs have equal keys, however far apart these are",
+    "+    if place >= 1 and tail.startswith(_END_MARK, place)": "the same record is found by its mark",
+    "+    per_block = max(2, BLOCK // units)": "the same numbers in portions of another size",
+    "MAX_DRAWS // max(2, units)": "so few units leave the trials as they are",
+    "SMALLEST, 1 + SMALLEST": "a sure forecast costs 2e-16 less, which no number shows",
+    "most if most < 11 ** 6": "no tokenizer has a limit in between",
+    "with np.errstate():\n             return np.log(values)": "no value lies below 0",
+    "for member in members)) >= size:": "an archive holds more than its packed bytes",
+    "+    if error <= NO_ERROR": "no error lies at the bound",
+    "at_units=most, comparisons=comparisons) >= abs(difference)": "no difference lies at the bound",
+    "+            models[default] = (file.shown, 2)": "of the first model nobody is told where it stands",
     "+    if _bits(symbols)": "symbols are numbered anew where they need not be, or pairs are halved instead",
     "np.errstate(invalid='ignore'):\n             deviation =": "where the count is 0 so is what it divides",
     "randint(0, 2 ** 32, size=10": "the same numbers in portions of another size",
@@ -130,6 +151,18 @@ EXPLAINED = {
     "np.array([1.0 if value is None else value": "times 0, since the instance does not count",
     "+        lines = [json.dumps(answer) +": "escaped JSON is the same JSON",
     "+        stats = np.ones((len(gold), 4))": "one more column of ones; the last says which rows count",
+    "zip(stated, answers, strict=True)])\n     confidence": "an array of truth values without it too",
+    "+            size = min(1, at_once": "the same pairs one by one",
+    "+        keys = (self.block.tokens << 2 |": "symbols further apart are in the same order",
+    "+    shares = np.clip((differences / size + 1) / 2, 0.0, 2.0)": "no difference is beyond the range",
+    "+            wanted = np.full(end - start, -1)": "the same numbers in more bytes",
+    "close = difflib.get_close_matches(name, by_name)": "the first is told, however many there are",
+    "hexdigest()[:17]}'": "a module's name that nobody sees",
+    "ends, done - STEP, side='right')": "the same lines in smaller portions",
+    "count_nonzero(~(self.values(exchanged) <= least))": "no exchange lies at the bound",
+    "WEIGHTS // min(1, len(rows))": "the same numbers in portions of another size",
+    "codes.max(initial=NO_CLASS) <= len(labels)": "no caller gives a code without a label",
+    ".reshape(len(counts), -2)": "to NumPy any negative number stands for what is left",
 }
 
 
@@ -189,16 +222,22 @@ def mutants(path: str) -> Iterator[Mutant]:
             passed_over |= {id(below) for below in ast.walk(annotation)} if annotation else set()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             passed_over |= {id(below) for below in ast.walk(node)}
-    for holder in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
-        for function in holder.body:
-            if isinstance(function, ast.FunctionDef):
-                name = f"{holder.name}." if isinstance(holder, ast.ClassDef) else ""
-                for statement in function.body:
-                    within |= {id(below): name + function.name for below in ast.walk(statement)}
+    for function, name in within_functions(tree):
+        for statement in function.body:
+            within |= {id(below): name for below in ast.walk(statement)}
     for number, node in enumerate(ast.walk(tree)):
         if id(node) not in passed_over:
             for change, _ in enumerate(changes(node)):
                 yield Mutant(path, number, change, within.get(id(node), ""))
+
+
+def within_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """The outermost functions and methods with their names."""
+    for holder in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+        before = f"{holder.name}." if isinstance(holder, ast.ClassDef) else ""
+        for function in holder.body:
+            if isinstance(function, ast.FunctionDef):
+                yield function, before + function.name
 
 
 def tests_of(path: str) -> tuple[str, ...]:
@@ -250,30 +289,19 @@ class Recorder(Plugin):
     """Which functions of the changed modules each test enters, and how long it takes."""
 
     def __init__(self, paths: set[str]) -> None:
-        self.paths = {str(ROOT / path): path for path in paths}
         self.entered: set[str] = set()
         self.on_import: list[str] = []
         self.unusable: set[str] = set()
         self.by_test: dict[str, tuple[float, list[str]]] = {}
-        self.start()
-
-    def start(self) -> None:
-        names, paths = self.entered, self.paths
-
-        def enter(frame: Any, event: str, _: object) -> None:
-            if event == "call" and (path := paths.get(frame.f_code.co_filename)):
-                names.add(f"{path}:{frame.f_code.co_qualname.split('.<locals>')[0]}")
-
-        sys.setprofile(enter)
-        threading.setprofile(enter)
+        vars(builtins)[TOLD] = self.entered.add
+        compiled({str(ROOT / path): lambda path=path: telling(path) for path in paths})
 
     def pytest_collection_finish(self) -> None:
         self.on_import = sorted(self.entered)
         self.entered.clear()
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
-        self.began = time.monotonic()
-        self.start()
+        self.began = computing()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """A test that fails without a change, or is skipped, notices none."""
@@ -282,8 +310,35 @@ class Recorder(Plugin):
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         if nodeid not in self.unusable:
-            self.by_test[nodeid] = time.monotonic() - self.began, sorted(self.entered)
+            self.by_test[nodeid] = computing() - self.began, sorted(self.entered)
         self.entered.clear()
+
+
+def computing() -> float:
+    """Seconds of this process and of those it has waited for; however many others want the processor."""
+    return sum(os.times()[:4])
+
+
+def telling(path: str) -> ast.Module:
+    """The module with a call at the beginning of each function that says by which name it was entered."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    for function, name in within_functions(tree):
+        for inner in ast.walk(function):
+            if isinstance(inner, ast.FunctionDef):
+                call = ast.parse(f"{TOLD}({f'{path}:{name}'!r})").body[0]
+                place = 0 if ast.get_docstring(inner) is None else 1
+                ast.copy_location(call, inner.body[min(place, len(inner.body) - 1)])
+                inner.body.insert(place, ast.fix_missing_locations(call))
+    return tree
+
+
+def compiled(trees: dict[str, Callable[[], ast.Module | str]]) -> None:
+    """From now on the modules in these files are imported as these trees or texts have them."""
+    loader: Any = importlib.machinery.SourceFileLoader
+    get_code = loader.get_code
+    loader.get_code = lambda self, name: (
+        compile(trees[self.path](), self.path, "exec") if self.path in trees else get_code(self, name)
+    )
 
 
 class Trial(Plugin):
@@ -293,6 +348,7 @@ class Trial(Plugin):
         self, given: list[tuple[Mutant, list[str]]], seconds: dict[str, float], told: Any, deadline: float
     ) -> None:
         self.given, self.seconds, self.told, self.deadline = given, seconds, told, deadline
+        self.noticed: dict[str, Counter[str]] = defaultdict(Counter)
 
     def pytest_runtestloop(self, session: Any) -> bool:
         session.config._tmp_path_factory.getbasetemp()  # noqa: SLF001  (made once, for all forks)
@@ -303,28 +359,34 @@ class Trial(Plugin):
         gc.unfreeze()
         functions: dict[tuple[str, str], list[FunctionType]] = defaultdict(list)
         for found in gc.get_objects():
-            if isinstance(found, FunctionType) and found.__code__.co_filename.startswith(str(ROOT)):
+            if type(found) is FunctionType and found.__code__.co_filename.startswith(str(ROOT)):
                 code = found.__code__
                 functions[code.co_filename, code.co_qualname].append(found)
         gc.freeze()
+        failed = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "failed"
         for mutant, tests in self.given:
             if time.monotonic() > self.deadline:
                 break
             changed = compile(mutant.written()[1], str(ROOT / mutant.path), "exec")
             codes = {code.co_qualname: code for code in codes_within(changed)}
             own, code = functions[str(ROOT / mutant.path), mutant.function], codes.get(mutant.function)
-            chosen = [items[test] for test in tests if test in items]
+            first = {test for test, _ in self.noticed[mutant.path].most_common(FIRST)}
+            in_order = sorted((test for test in tests if test in items), key=lambda test: test not in first)
+            chosen = [items[test] for test in in_order]
 
             def run(own=own, chosen=chosen, code=code) -> int:  # noqa: ANN001
                 for function in own:
                     function.__code__ = code
-                return run_items(session, chosen)
+                return run_items(session, chosen, self.seconds)
 
             expected = sum(self.seconds[test] for test in tests)
             if not own:
                 sys.stderr.write(f"{mutant.function} of {mutant.path} is not found and not tried\n")
                 continue
+            failed.unlink(missing_ok=True)
             self.told(mutant, bool(chosen) and is_noticed(run, expected), len(chosen))
+            if failed.exists():
+                self.noticed[mutant.path][failed.read_text()] += 1
             for file in Path(os.environ["CITEBOARD_TEST_ROOT"]).rglob("test.sqlite3*"):
                 file.unlink()
         return True
@@ -339,12 +401,15 @@ def codes_within(code: CodeType) -> Iterator[CodeType]:
             yield from codes_within(constant)
 
 
-def run_items(session: Any, items: list[Any]) -> int:
-    """1 at the first failure."""
+def run_items(session: Any, items: list[Any], seconds: dict[str, float]) -> int:
+    """1 at the first failure, and a file that names the test; a test that takes too long ends the process."""
     for place, item in enumerate(items):
+        most = int(time.process_time() + TIMES * seconds[item.nodeid] + SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         following = items[place + 1] if place + 1 < len(items) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
+            Path(os.environ["CITEBOARD_TEST_ROOT"], "failed").write_text(item.nodeid)
             return 1
     return 0
 
@@ -352,26 +417,21 @@ def run_items(session: Any, items: list[Any]) -> int:
 class Reimported(Plugin):
     """Runs the tests in the given order over modules that were imported with the change."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self.tests = tests
+    def __init__(self, tests: list[str], seconds: dict[str, float]) -> None:
+        self.tests, self.seconds = tests, seconds
 
     def pytest_runtestloop(self, session: Any) -> bool:
         items = {item.nodeid: item for item in session.items}
         missing = session.testsfailed or any(test not in items for test in self.tests)
-        os._exit(1 if missing else run_items(session, [items[test] for test in self.tests]))
+        os._exit(1 if missing else run_items(session, [items[test] for test in self.tests], self.seconds))
 
     pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
 
 
-def reimported(mutant: Mutant, tests: list[str], folder: Path) -> int:
+def reimported(mutant: Mutant, tests: list[str], seconds: dict[str, float], folder: Path) -> int:
     """1 where a test over everything imported anew fails."""
-    target, code = str(ROOT / mutant.path), mutant.written()[1]
-    loader: Any = importlib.machinery.SourceFileLoader
-    get_code = loader.get_code
-    loader.get_code = lambda self, name: (
-        compile(code, target, "exec") if self.path == target else get_code(self, name)
-    )
-    run_pytest(folder, sorted({test.split("::")[0] for test in tests}), Reimported(tests))
+    compiled({str(ROOT / mutant.path): lambda: mutant.written()[1]})
+    run_pytest(folder, sorted({test.split("::")[0] for test in tests}), Reimported(tests, seconds))
     return 1
 
 
@@ -384,7 +444,7 @@ def is_noticed(run: Callable[[], int], expected: float) -> bool:
         with contextlib.suppress(BaseException):
             status = run()
         os._exit(status)
-    deadline = time.monotonic() + TIMES * expected + SECONDS
+    deadline = time.monotonic() + WAITING * (TIMES * expected + SECONDS)
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -395,9 +455,17 @@ def is_noticed(run: Callable[[], int], expected: float) -> bool:
     return True
 
 
-def recorded(paths: set[str], folder: Path) -> dict[str, Any]:
-    """Per test its seconds and what it enters, and what is entered on import; recorded by two processes."""
-    files = sorted({file for path in paths for file in tests_of(path)})
+def recorded(paths: set[str], folder: Path, kept: dict[str, Any]) -> dict[str, Any]:
+    """Per test its seconds and what it enters, and what is entered on import; recorded by two processes.
+
+    Of files of tests that are as they were when ``kept`` was recorded what it says stands.
+    """
+    digests = {
+        file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+        for file in sorted({file for path in paths for file in tests_of(path)})
+    }
+    files = [file for file, digest in digests.items() if kept.get("files", {}).get(file) != digest]
+    stands = {test: own for test, own in kept.get("tests", {}).items() if test.split("::")[0] not in files}
 
     def record(number: int) -> None:
         recorder = Recorder(paths)
@@ -411,8 +479,9 @@ def recorded(paths: set[str], folder: Path) -> dict[str, Any]:
     in_processes(record)
     parts = [json.loads((folder / f"record-{number}.json").read_text()) for number in range(PROCESSES)]
     return {
-        "tests": {test: own for part in parts for test, own in part["tests"].items()},
-        "import": sorted({name for part in parts for name in part["import"]}),
+        "tests": stands | {test: own for part in parts for test, own in part["tests"].items()},
+        "import": sorted({*kept.get("import", ()), *(name for part in parts for name in part["import"])}),
+        "files": kept.get("files", {}) | digests,
     }
 
 
@@ -444,7 +513,9 @@ def importers(path: str) -> set[str]:
 
 
 def tests_for(mutant: Mutant, records: dict[str, Any]) -> list[str]:
-    """Those that enter the function, or the module, or what imports it; the quickest first."""
+    """Those that enter the function; of what is computed on import the module, or what imports it; the
+    quickest first.
+    """
     files = set(tests_of(mutant.path))
 
     def entering(is_meant: Callable[[str], bool]) -> list[tuple[float, str]]:
@@ -454,9 +525,8 @@ def tests_for(mutant: Mutant, records: dict[str, Any]) -> list[str]:
             if test.split("::")[0] in files and any(map(is_meant, entered))
         )
 
-    if mutant.function:
-        found = entering(f"{mutant.path}:{mutant.function}".__eq__)
-    else:
+    found = entering(f"{mutant.path}:{mutant.function}".__eq__) if mutant.function else []
+    if not found:
         found = entering(lambda name: name.startswith(f"{mutant.path}:"))
         paths = () if found else importers(mutant.path)
         found = found or entering(lambda name: name.split(":")[0] in paths)
@@ -472,10 +542,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default=("",), nargs="+", help="beginnings of modules' paths")
     parser.add_argument("--minutes", type=float, default=600.0, help="after which none is begun")
-    parser.add_argument("--records", type=Path, help="keeps, or has, which test enters which function")
+    parser.add_argument("--records", type=Path, help="keeps which test enters which function, for next time")
     parser.add_argument(
         "--survivors", type=Path, help="keeps, or has, what was not noticed, to be tried again"
     )
+    parser.add_argument("--out", type=Path, help="JSON of the counts and of every change that is not noticed")
     given = parser.parse_args()
     paths = {
         file.relative_to(ROOT).as_posix()
@@ -491,12 +562,10 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     began = time.monotonic()
     try:
-        if given.records and given.records.exists():
-            records = json.loads(given.records.read_text())
-        else:
-            records = recorded(paths if given.records else {mutant.path for mutant in sample}, folder)
-            if given.records:
-                given.records.write_text(json.dumps(records))
+        kept = json.loads(given.records.read_text()) if given.records and given.records.exists() else {}
+        records = recorded(paths if given.records else {mutant.path for mutant in sample}, folder, kept)
+        if given.records:
+            given.records.write_text(json.dumps(records))
         print(f"{len(records['tests'])} tests, recorded in {time.monotonic() - began:.0f} s", flush=True)
         deadline = time.monotonic() + 60 * given.minutes
         in_processes(lambda number: work(number, sample[number::PROCESSES], records, folder, deadline))
@@ -507,7 +576,7 @@ def main() -> None:
         ]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    report(results, given.survivors)
+    report(results, given.survivors, given.out)
     print(f"{time.monotonic() - began:.0f} s")
 
 
@@ -522,11 +591,19 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
             sys.stderr.write(f"{mutant.difference()}\n{mutant.path}, {tests} tests\n\n")
 
     with_tests = [(mutant, tests_for(mutant, records)) for mutant in sample]
-    on_import = frozenset(records["import"])
-    swapped = [
-        own for own in with_tests if own[0].function and f"{own[0].path}:{own[0].function}" not in on_import
-    ]
+    swapped = [own for own in with_tests if own[0].function]
     anew = [own for own in with_tests if own not in swapped]
+    on_import, again = frozenset(records["import"]), folder / f"again-{number}"
+    again.touch()
+
+    def told_of_swapped(mutant: Mutant, noticed: bool, tests: int) -> None:
+        """What an import has computed is as it was: tests may notice where that is computed anew."""
+        if noticed or f"{mutant.path}:{mutant.function}" not in on_import:
+            told(mutant, noticed, tests)
+        else:
+            with again.open("a") as places:
+                places.write(f"{sample.index(mutant)}\n")
+
     files = sorted({test.split("::")[0] for _, tests in swapped for test in tests})
     own = folder / f"trial-{number}"
     own.mkdir()
@@ -534,30 +611,37 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
     child = os.fork()
     if not child:
         try:
-            run_pytest(own, files or ["tests/__init__.py"], Trial(swapped, seconds, told, deadline))
+            run_pytest(
+                own, files or ["tests/__init__.py"], Trial(swapped, seconds, told_of_swapped, deadline)
+            )
         finally:
             os._exit(0)
     os.waitpid(child, 0)
+    anew += [with_tests[int(place)] for place in again.read_text().split()]
+    for module in HEAVY:
+        importlib.import_module(module)
     for place, (mutant, tests) in enumerate(anew):
         if time.monotonic() > deadline:
             break
         own = folder / f"{number}-{place}"
         own.mkdir()
         expected = 10 + sum(seconds[test] for test in tests)
-        run = lambda mutant=mutant, tests=tests, own=own: reimported(mutant, tests, own)  # noqa: E731
+        run = lambda mutant=mutant, tests=tests, own=own: reimported(mutant, tests, seconds, own)  # noqa: E731
         told(mutant, bool(tests) and is_noticed(run, expected), len(tests))
         shutil.rmtree(own)
 
 
-def report(results: list[Any], survivors: Path | None) -> None:
+def report(results: list[Any], survivors: Path | None, out: Path | None = None) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    left = []
+    left, told = [], []
     for values, noticed, _ in results:
         mutant = Mutant(*values)
         reason = None if noticed else explanation(mutant)
         outcome = "noticed" if noticed else "explained" if reason else "survived"
         for room in ("/".join(mutant.path.split("/")[:2]), "all"):
             counts[room][outcome] += 1
+        if not noticed:
+            told.append({"change": mutant.difference().splitlines()[1:], "in": mutant.path, "reason": reason})
         if not noticed and not reason:
             left.append(values)
         if reason:
@@ -567,6 +651,9 @@ def report(results: list[Any], survivors: Path | None) -> None:
               f" {own['survived']} ({100 * own['survived'] / own.total():.1f} %) survived")  # fmt: skip
     if survivors:
         survivors.write_text(json.dumps(left))
+    if out:
+        rooms = {room: dict(own) for room, own in sorted(counts.items())}
+        out.write_text(json.dumps({"rooms": rooms, "not noticed": told}, indent=1, ensure_ascii=False) + "\n")
 
 
 def explanation(mutant: Mutant) -> str | None:

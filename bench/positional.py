@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scoring.__main__ import main as offline
 from tasks.types.positional_citations import parsing
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 PATTERNS = (
     "The {a} of the {b} was built in {n} [1], and the {c} near the {a} was repaired in {m} [2].",

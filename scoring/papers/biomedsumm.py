@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
 from scoring.metrics.discourse import sentence_spans
-from scoring.tools.builders.topics import file_names
+from scoring.tools.builders.topics import element, file_names
 from tasks.types.clsumm.annotation import ANSWER_COLUMNS, PIECES_JOIN, PUBLIC_COLUMNS, Unreadable, line_fields
 from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem, Problems
@@ -65,7 +64,7 @@ class Document:
 
     def quoted(self, sid: int) -> str:
         spot = self.sentences[sid]
-        return f'<S sid="{sid}" ssid="{sid}">{escape(" ".join(self.text[spot.start : spot.end].split()))}</S>'
+        return element(sid, sid, self.text[spot.start : spot.end])
 
     def touched(self, start: int, end: int) -> list[int]:
         """The sentences of a range: those of which it has a few letters, or all."""

@@ -14,10 +14,9 @@ from scoring.metrics.entailed import case_of
 from scoring.metrics.entailment import Judge, Pair
 from tasks.types.base import Pairs
 from tasks.types.files import open_input
-from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.runs import Response
+from tasks.types.positional_citations.questions import Question, Response
 from tasks.types.positional_citations.sentences import are_in_range
-from tasks.types.problems import InputRefused, Problem, fatal, quoted
+from tasks.types.problems import Problem, fatal, quoted, refuse
 from tasks.types.text import json_lines
 
 ALL = "all"
@@ -74,8 +73,7 @@ def read_sheet(path: Path, questions: Mapping[Claim, Question]) -> dict[Claim, s
     if not claims and not fatal(problems):
         expected = "a text in “rewritten”"
         problems.append(Problem(file=str(path), message="no claim is rewritten", expected=expected))
-    if fatal(problems):
-        raise InputRefused(problems)
+    refuse(problems)
     return claims
 
 

@@ -8,14 +8,10 @@ clair_umich counts words in the reference paper's sentences alone.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from scoring.metrics.base import Floats, ratio
-from scoring.metrics.meteor import reader as database_reader
-from scoring.papers.clsumm_senses import sentence_likeness
 from scoring.tools.baselines.clsumm import (
     CONTEXT,
     MQ_SENTENCES,
@@ -30,6 +26,7 @@ from scoring.tools.baselines.clsumm import (
     declared_summary,
     fitting,
     likeness,
+    mq_mmr,
     paper_alone,
     span_answer,
     with_citances,
@@ -37,23 +34,20 @@ from scoring.tools.baselines.clsumm import (
 )
 from scoring.tools.baselines.clsumm_facets import CLASSIFIERS, declared_facets
 from scoring.tools.baselines.clsumm_supervised import (
-    NO_PARSER,
-    PARSER,
-    PASSED_OVER,
     Cited,
-    chosen_wordnet,
     cited_sentences,
-    learned,
+    declared_supervised,
+    features_of_data,
+    features_used,
+    subsequences,
 )
 from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
-from tasks.types.base import Option, Options, checked_options
-from tasks.types.baselines import Answer, Answering, Baseline
+from tasks.types.base import Options
+from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.claims import Parse
-from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
 
 SWEEP = "clair_umich's TF-IDF to the letter"
 
@@ -90,6 +84,7 @@ SPANS = (
         "MQ “context” to the letter: short sentences passed over.",
         of_long_sentences(with_citing_papers, context=CONTEXT),
     ),
+    declared("clsumm-mq-mmr-literal", "MQ “MMR” to the letter: short sentences passed over.", mq_mmr),
     *(
         declared(
             f"clsumm-umich-{threshold}-literal",
@@ -127,7 +122,19 @@ def section_shares(topics: Sequence[InputTopic], cited: Cited) -> Shares:
 
 
 def weighted_by(shares: Shares, count: int) -> Choice:
-    """So many sentences with the best scores; where no gold teaches a share, all sections weigh the same."""
+    """So many sentences with the best scores; where no gold teaches a share, all sections weigh the same.
+
+    Of equally good ones those go first whose section has more of the sentences that are taken already.
+    """
+
+    def taken(scores: Floats, sections: Sequence[str]) -> list[int]:
+        rounded, places, left = np.round(scores, 12), list[int](), ranked(scores)
+        while left and len(places) < count:
+            equal = [place for place in left if rounded[place] == rounded[left[0]]]
+            here = Counter(sections[place] for place in places)
+            places.append(max(equal, key=lambda place: (here[sections[place]], -place)))
+            left.remove(places[-1])
+        return places
 
     def choose(topic: InputTopic) -> list[list[int]]:
         weights = TfIdf(with_citing_papers(topic), is_plain=True)
@@ -135,13 +142,13 @@ def weighted_by(shares: Shares, count: int) -> Choice:
         kinds = [section_kind(sentence.section) for sentence in topic.sentences]
         factors = np.array([shares.get(kind, 0.0) if shares else 1.0 for kind in kinds])
         contexts = (weights.vectors(citance_sentences(topic, citance)) for citance in topic.citances)
-        return [ranked(cosines(row, vectors).sum(axis=0) * factors)[:count] for row in contexts]
+        sections = [sentence.section for sentence in topic.sentences]
+        return [taken(cosines(row, vectors).sum(axis=0) * factors, sections) for row in contexts]
 
     return choose
 
 
-def taln_answers(files: Sequence[InputFile], values: Options, *, count: int) -> Iterator[Answer]:
-    options = checked_options(TALN_NAME, (ANNOTATION,), values)
+def taln_answers(files: Sequence[InputFile], options: Options, *, count: int) -> Iterator[Answer]:
     topics = read_input_topics(files, options)
     cited = cited_sentences(files, options[ANNOTATION.name])
     for topic in topics:
@@ -150,20 +157,15 @@ def taln_answers(files: Sequence[InputFile], values: Options, *, count: int) -> 
             yield span_answer(topic, citance, places)
 
 
-def _answering(count: int, options: Options) -> Answering:
-    return partial(taln_answers, values=options, count=count)
-
-
 def _declared(count: int) -> Baseline:
     taken = "sentence" if count == 1 else f"{count} sentences"
-    return Baseline(
+    return Baseline.of(
+        partial(taln_answers, count=count),
         name=TALN_NAME if count == MQ_SENTENCES else f"{TALN_NAME}-top{count}",
         summary=f"TALN.UPF to the letter: {taken}; a section weighs its share of the other topics' gold.",
         source=PILOT,
-        answers=_answering(count, {}),
         learns_from_gold=True,
         options=(ANNOTATION,),
-        configured=partial(_answering, count),
         sweep=TALN_SWEEP,
         at=count,
         swept="sentences",
@@ -174,96 +176,21 @@ TALN = tuple(_declared(count) for count in NUMBERS)
 
 
 SUPERVISED = "clsumm-umich-supervised-literal"
-WORDNET = Option(
-    name="wordnet",
-    default="auto",
-    summary="A folder with the database of WordNet, such as /usr/share/wordnet; `auto` takes NLTK's where it "
-    "is installed, `no` does without.",
-)
-OPTIONS = (ANNOTATION, WORDNET, PARSER)
-#: Relation, lemma of the head, lemma of the dependent.
-Dependency = tuple[str, str, str]
-
-
-def wordnet_reader(option: str) -> Any | None:
-    if option in ("auto", "no"):
-        return chosen_wordnet(option)
-    return database_reader(Path(option))
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
     """(citances, sentences, features) for one topic. Raises Unavailable."""
-    texts = [citance.text for citance in topic.citances]
-    others = [sentence.text for sentence in topic.sentences]
-    citances, sentences = list(map(words, texts)), list(map(words, others))
-    wordnet = wordnet_reader(options[WORDNET.name])
-    parts = [likeness(topic, paper_alone).cosines[..., np.newaxis], subsequences(citances, sentences)]
-    if wordnet:
-        parts.append(sentence_likeness(citances, sentences, wordnet))
-    if (parser := options[PARSER.name]) != NO_PARSER:
-        parts.append(
-            dependency_overlap(pipeline_parses(texts, parser), pipeline_parses(others, parser), wordnet)
-        )
-    return np.concatenate(parts, axis=2)
+    texts = [[words(part.text) for part in side] for side in (topic.citances, topic.sentences)]
+    lengths = ([len(text) for text in side] for side in texts)
+    parts = [likeness(topic, paper_alone).cosines, ratio(subsequences(*texts), np.minimum.outer(*lengths))]
+    return np.concatenate([np.stack(parts, axis=2), *features_of_data(topic, options)], axis=2)
 
 
-def subsequences(citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]) -> Floats:
-    """(citances, sentences, 1): the longest common subsequence of words by the shorter text's length."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import LCSseq
-
-    common = process.cdist(citances, sentences, scorer=LCSseq.similarity, dtype=np.float64)
-    lengths = (np.array([len(text) for text in side], float) for side in (citances, sentences))
-    return ratio(common, np.minimum.outer(*lengths))[..., np.newaxis]
-
-
-def dependency_overlap(citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None) -> Floats:
-    """(citances, sentences, 1): ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)``, of two sets of dependencies."""
-    first, second = ([dependencies(parse, wordnet) for parse in side] for side in (citances, sentences))
-    common = np.array([[len(one & other) for other in second] for one in first], float)
-    counts = [np.array([len(one) for one in side], float) for side in (first, second)]
-    by_counts = ratio(np.outer(*counts), np.add.outer(*counts))
-    return np.asarray(2 * common.reshape(by_counts.shape) * by_counts)[..., np.newaxis]
-
-
-def dependencies(parse: Parse, wordnet: Any | None) -> set[Dependency]:
-    """With the lemmas that WordNet knows; a word that it does not have, or without it, as it stands."""
-    words = [token.lower() for token in parse.tokens]
-    lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]
-    return {
-        (relation, lemmas[head], lemma)
-        for lemma, head, relation in zip(lemmas, parse.heads, parse.relations, strict=True)
-        if relation not in PASSED_OVER
-    }
-
-
-def features_used(options: Options) -> str:
-    used = ["TF-IDF", "longest common subsequence"]
-    wordnet = wordnet_reader(options[WORDNET.name])
-    if wordnet:
-        used.append(f"six measures over WordNet {wordnet.get_version()}")
-    if options[PARSER.name] != NO_PARSER:
-        used.append(f"dependencies by {pipeline_name(options[PARSER.name])}")
-    return f"Its features: {', '.join(used)}."
-
-
-def supervised_answers(files: Sequence[InputFile], values: Options) -> Iterator[Answer]:
-    options = checked_options(SUPERVISED, OPTIONS, values)
-    return learned(files, options[ANNOTATION.name], partial(features, options=options))
-
-
-LITERAL_SUPERVISED = (
-    Baseline(
-        name=SUPERVISED,
-        summary="clair_umich supervised to the letter: the paper's nine features by its formulas, trained on "
-        "the other topics.",
-        source=PILOT,
-        answers=partial(supervised_answers, values={}),
-        learns_from_gold=True,
-        options=OPTIONS,
-        configured=lambda options: partial(supervised_answers, values=options),
-        rests_on=features_used,
-    ),
+literal_features_used = partial(features_used, always="TF-IDF, longest common subsequence")
+SUMMARY = (
+    "clair_umich supervised to the letter: the paper's nine features by its formulas, trained on the other "
+    "topics."
 )
-BASELINES = (*SPANS, *TALN, *LITERAL_SUPERVISED)
+LITERAL_SUPERVISED = declared_supervised(SUPERVISED, SUMMARY, features, literal_features_used)
+BASELINES = (*SPANS, *TALN, LITERAL_SUPERVISED)
 FACETS = tuple(declared_facets(classifier, is_literal=True) for classifier in CLASSIFIERS)

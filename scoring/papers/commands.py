@@ -10,137 +10,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scoring.offline.arguments import Given, OptionsOf, add_declared, say, write_lines
 from scoring.stats.interval_methods import METHODS
-from scoring.tools.arguments import (
-    FORMS,
-    Given,
-    OptionsOf,
-    add_number,
-    add_option,
-    add_paths,
-    add_resolution_options,
-    adding,
-    number_of,
-    say,
-    whole_number,
-    write_lines,
-)
 from scoring.tools.baselines import HAVE_HUMAN_LINE
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
-from tasks.types.base import OFFICIAL
+from tasks.types.base import OFFICIAL, checked_options
+from tasks.types.clsumm.options import ANNOTATION
 
 if TYPE_CHECKING:
-    from tasks.types import Pairs, Split
+    from tasks.types import Pairs, Split, TaskType
 
-POSITIONAL = "positional-citations"
+POSITIONAL, PILOT = "positional-citations", "cl-summ-2014"
 WAYS = SENTENCE_ENDS, OVERLAP, LABELS = ("sentence-ends", "overlap", "labels")
 
 
 def add_commands(commands: Any, options_of: OptionsOf) -> None:
-    command = adding(commands, options_of)
-    human = command("human", print_human_lines, "score each annotator against the others")
-    line = command(
-        "human-line", print_human_line, "score all annotators, each against the others, as one run"
-    )
-    line.add_argument("--statistics", type=Path, metavar="FILE", help="keep the matrices behind the numbers")
-    line.add_argument("--progress", action="store_true", help="one JSON object per step on standard error")
-    for added in (human, line):
-        added.add_argument("type", choices=HAVE_HUMAN_LINE)
-        added.add_argument("--rules", metavar="NAME")
-        add_option(added)
-        words = "0 for no intervals; else the resamples of percentile and bca"
-        add_number(added, "--intervals", int, 1000, words)
-        added.add_argument("--method", choices=METHODS, default=METHODS[0], help="how intervals are made")
-        added.add_argument("--seed", type=int, default=0, metavar="S")
-
-    pilot = command("pilot", write_pilot_page, "reproduce the pilot's tables as a page")
-    pilot.add_argument("--paper", type=Path, required=True, metavar="FILE", help="the paper's tables as JSON")
-
-    placed = command("place-marks", place_marks, "write a run with its citation marks in other places")
-    placed.add_argument("--how", choices=WAYS, required=True, help="where marks go")
-    add_option(placed, "entailment=..., for labels")
-    mixed = command(
-        "mix-positions", print_mixtures, "say how CVCP changes as answers take their marks to sentence ends"
-    )
-    add_number(mixed, "--steps", whole_number(": expected a whole number from 1 to 100", 1, 100), 10)
-    mixed.add_argument("--seed", type=int, default=0, metavar="S", help="which answers change first")
-    mixed.set_defaults(option=[])
-
-    blank = command(
-        "claim-sheet", write_claims, "write the claims of a run, to be rewritten by people or a model"
-    )
-    checked = command(
-        "claim-check", check_claims, "say how many claims keep their entailment label when they are rewritten"
-    )
-    checked.add_argument("--sheet", type=Path, required=True, metavar="FILE", help="the sheet, filled in")
-    checked.add_argument("--pairs", type=Path, metavar="FILE", help="write there what is not decided yet")
-    for added in (blank, checked):
-        added.add_argument("--rules", metavar="NAME")
-        add_option(added)
-    for added in (placed, mixed, blank, checked):
-        added.add_argument("--run", type=Path, required=True, metavar="PATH")
-
-    drawn = command(
-        "context-sheet",
-        write_contexts,
-        "write a sample of a diagnostic split as a table, to be checked by hand",
-    )
-    add_number(drawn, "--contexts", number_of("contexts"), 100, "100 unless said")
-    drawn.add_argument("--seed", type=int, default=0, metavar="S")
-    filled = command(
-        "context-check",
-        check_contexts,
-        "say how much of a sample is right, and how far those who checked it agree",
-    )
-    add_paths(filled, "--sheet", "filled in, one of each person", metavar="FILE")
-
-    converted = command(
-        "convert-biomedsumm",
-        convert_biomedsumm,
-        "write BiomedSumm's topics in the layout of CL-Summ, ranges of characters as sentences",
-    )
-    converted.add_argument("data", type=Path)
-    line.add_argument("--part", metavar="PART", help="of the split, such as public-30-7")
-    topics = command(
-        "describe-topics", describe_topics, "say what CL-Summ topics consist of, such as sentences a citance"
-    )
-    source = topics.add_mutually_exclusive_group(required=True)
-    add_paths(source, "--gold", "topics with their annotation", required=False)
-    add_paths(source, "--inputs", "topics without", required=False)
-    topics.add_argument(
-        "--annotation", default="auto", metavar="VERSION", help="such as annv2; the newest unless said"
-    )
-    texts = command(
-        "describe-citation-text",
-        describe_citation_texts,
-        "say what data sets of citation texts consist of, as CiteBench's tables do",
-    )
-    texts.add_argument(
-        "--tokenizer", type=Path, metavar="DIR", help="whose tokens are counted; words unless said"
-    )
-    overlap = command("tagger-overlap", tagger_overlap, "look for a tagger's training data in gold texts")
-    overlap.add_argument("labelled", type=Path, metavar="LABELLED", help="JSON lines with text and label")
-    overlap.add_argument("--words", type=int, default=8, metavar="N", help="that a shared run has; 8")
-
-    for added, file in ((pilot, "FILE"), (placed, "FILE"), (blank, "FILE"), (converted, "DIR")):
-        added.add_argument("--out", type=Path, required=True, metavar=file)
-    drawn.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .csv, or .tsv with tabs")
-    for added in (human, line, pilot, placed, mixed, blank, checked, drawn, filled, texts, overlap):
-        add_paths(added, "--gold")
-
-    swept = command("sweep-resolution", sweep_corpus, "run every baseline of Citation Resolution on a corpus")
-    swept.add_argument("corpus", type=Path)
-    swept.add_argument("--form", choices=FORMS, default="auto", help="how the corpus is written")
-    add_resolution_options(swept, around=10)
-    swept.add_argument(
-        "--inlinks-without",
-        choices=("tested", "citing"),
-        default="tested",
-        help="whose citations are no evidence: those of all tested papers, or of the citing one alone",
-    )
-    swept.add_argument(
-        "--published", type=Path, metavar="FILE", help="published results that the table stands beside"
-    )
+    names = {**globals(), "METHODS": METHODS, "HAVE_HUMAN_LINE": HAVE_HUMAN_LINE}
+    add_declared(commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of)
 
 
 def print_human_lines(args: Given) -> int:
@@ -198,23 +84,59 @@ def print_human_line(args: Given) -> int:
     )
 
 
-def write_pilot_page(args: Given) -> int:
-    from scoring.papers.pilot import EXPLANATION, pilot_page
+def print_facet_folds(args: Given) -> int:
+    from scoring.papers.facet_folds import as_data
+    from scoring.tools.baselines.clsumm_facets import facet_pairs
+    from tasks.types.clsumm.topics import read_topics
     from tasks.types.files import open_inputs
 
-    if args.out.is_file() and EXPLANATION.partition(";")[0] not in args.out.read_text(encoding="utf-8"):
-        message = "there is a file that this command did not write"
-        raise InputRefused([Problem(file=str(args.out), message=message, expected="another FILE")])
-    paper = json.loads(args.paper.read_text(encoding="utf-8"))
-    args.out.write_text(pilot_page(open_inputs(args.gold), paper), encoding="utf-8")
-    return say(args, {"out": str(args.out)}, f"wrote {args.out}")
+    options = checked_options("facet-folds", (ANNOTATION,), {"annotation": args.annotation})
+    facts = as_data(facet_pairs(read_topics(open_inputs(args.gold), options).topics))
+    lines = [f"{facet:<30} {count:>6}" for facet, count in facts["facets"].items()]
+    for protocol, classifiers in facts["folds"].items():
+        lines += [f"{name + ', ' + protocol:<30} {f1['weighted']:.3f}" for name, f1 in classifiers.items()]
+    return say(args, facts, *lines)
+
+
+def compute_cells(args: Given) -> int:
+    from scoring.papers.cells import compute, moved, papers
+    from scoring.papers.cells.page import page, told
+
+    faults: list[str] = []
+    for paper in papers(args.paper):
+        computed = compute(paper, args.data.resolve(), quick=args.quick)
+        faults += [*computed.faults, *([] if args.out else moved(paper, computed))]
+        if args.out:
+            paper.recorded.update(computed.values)
+            paper.record()
+        lines, failing = told(paper, computed)
+        faults += failing
+        print("\n".join(lines), flush=True)
+    if args.out:
+        args.out.write_text(page(papers()), encoding="utf-8")
+    print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
+    return int(bool(faults))
+
+
+def contrast_class(args: Given) -> int:
+    from scoring.offline.scoring import read_split
+    from scoring.papers.class_contrast import contrast
+
+    chosen = task_type(args.type)
+    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    split = read_split(chosen, args.gold, options)
+    runs = [chosen.pairs_of(split, _run(chosen, split, run, options), rules, options) for run in args.run]
+    asked = {name: getattr(args, name) for name in ("metric", "dimension", "label")}
+    found = contrast(chosen, runs, rules=rules, options=options, **asked)
+    words = f"easier in {found.above} of {found.units} runs, by {found.mean:.6f}"
+    return say(args, asdict(found), f"{words} [{found.low:.6f}, {found.high:.6f}]")
 
 
 def place_marks(args: Given) -> int:
     from scoring.metrics.entailment import judge_of
     from scoring.papers.mark_places import at_sentence_ends, by_labels, by_overlap, marked_anew
     from tasks.types.files import open_inputs
-    from tasks.types.positional_citations.gold import read_questions
+    from tasks.types.positional_citations.questions import read_questions
 
     _, run, options = _positional_run(args)
     if args.how == LABELS and options["entailment"] == "none":
@@ -222,10 +144,10 @@ def place_marks(args: Given) -> int:
         return 2
     questions = {question.id: question for question in read_questions(open_inputs(args.gold))}
     if args.how == SENTENCE_ENDS:
-        moved = {name: at_sentence_ends(output) for name, output in run.outputs.items()}
+        moved = {name: at_sentence_ends(output) for name, output in run.items()}
     else:
         marking = by_overlap if args.how == OVERLAP else by_labels(judge_of(options))
-        moved = {name: marked_anew(output, questions[name], marking) for name, output in run.outputs.items()}
+        moved = {name: marked_anew(output, questions[name], marking) for name, output in run.items()}
     count = write_lines(args.out, ({"id": name, "output": output} for name, output in moved.items()))
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
@@ -235,7 +157,7 @@ def print_mixtures(args: Given) -> int:
     from scoring.papers.mark_places import mixtures
 
     _, run, options = _positional_run(args)
-    mixed = list(mixtures(run.outputs, steps=args.steps, seed=args.seed, options=options))
+    mixed = list(mixtures(run, steps=args.steps, seed=args.seed, options=options))
     lines = [f"{'share':>6} {'positional':>14} {'CVCP':>8} {'pooled':>8}"]
     for mixture in mixed:
         count = f"{mixture.positional} of {mixture.answers}"
@@ -245,17 +167,22 @@ def print_mixtures(args: Given) -> int:
 
 def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:
     from scoring.offline.scoring import read_split
-    from tasks.types.files import open_input
-    from tasks.types.problems import fatal
-    from tasks.types.runs import read_run
 
     chosen = task_type(POSITIONAL)
-    options = args.options_of(chosen, args.option)
+    # `mix-positions` takes none.
+    options = args.options_of(chosen, getattr(args, "option", ()))
     split = read_split(chosen, args.gold, options)
-    run, problems = read_run(chosen, open_input(args.run), split.index, options)
-    if fatal(problems):
-        raise InputRefused(problems)
-    return split, run, options
+    return split, _run(chosen, split, args.run, options), options
+
+
+def _run(chosen: TaskType, split: Split, path: Path, options: Mapping[str, str]) -> Any:
+    from tasks.types.files import open_input
+    from tasks.types.problems import refuse
+    from tasks.types.runs import read_run
+
+    run, problems = read_run(chosen, open_input(path), split.index, options)
+    refuse(problems)
+    return run
 
 
 def _claims(args: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
@@ -340,8 +267,6 @@ def convert_biomedsumm(args: Given) -> int:
 
 def describe_topics(args: Given) -> int:
     from scoring.tools.builders.topics import statistics, statistics_rows
-    from tasks.types.base import checked_options
-    from tasks.types.clsumm.options import ANNOTATION
     from tasks.types.clsumm.topics import read_input_topics, read_topics
     from tasks.types.files import open_inputs
 
@@ -388,7 +313,7 @@ def tagger_overlap(args: Given) -> int:
 
 
 def sweep_corpus(args: Given) -> int:
-    from scoring.papers.resolution_sweep import NOTHING, as_data, as_markdown, read_printed, sweep
+    from scoring.papers.resolution_sweep import as_data, as_markdown, sweep
     from scoring.tools.builders.resolution import ResolutionRules
 
     rules = ResolutionRules(
@@ -397,7 +322,5 @@ def sweep_corpus(args: Given) -> int:
         inlinks_without=args.inlinks_without,
         around=args.around,
     )
-    printed = read_printed(args.published) if args.published else NOTHING
     swept = sweep(args.corpus, rules, form=args.form)
-    facts = json.dumps(as_data(swept, printed), ensure_ascii=False, indent=1)
-    return say(args, facts, *as_markdown(swept, printed))
+    return say(args, json.dumps(as_data(swept), ensure_ascii=False, indent=1), *as_markdown(swept))

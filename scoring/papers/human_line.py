@@ -92,7 +92,7 @@ def as_one_run(
     pairs = replace(joined, features={**joined.features, ANSWERED_BY: answered_by})
     rows = None
     if part is not None:
-        nothing = SummaryRun({}) if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
+        nothing: Run | SummaryRun = {} if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
         rows = part.rows(
             task_type, pairs, task_type.pairs_of(split, nothing, task_type.default_rules, options)
         )
@@ -130,7 +130,7 @@ def _parts(
         if isinstance(topic, SummaryTopic):
             human = next(summary for summary in topic.of_kind("human") if summary.annotator == name)
             text = "\n".join(human.lines).encode()
-            run = SummaryRun({topic.name: SystemSummary(topic.name, text, human.file, None)})
+            run = {topic.name: SystemSummary(topic.name, text, human.file, None)}
             others = tuple(one for one in topic.references if one.kind == "abstract" or one.annotator != name)
             gold = topic if with_own else replace(topic, references=others)
         else:

@@ -13,8 +13,7 @@ from scoring.metrics.answers import Cvcp, normalised
 from scoring.metrics.entailment import Judge, Pair, passage_text
 from scoring.tools.baselines.positional import bare, marked, word_share
 from tasks.types.base import CORRECTED, Options
-from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.runs import CitedSentence
+from tasks.types.positional_citations.questions import CitedSentence, Question
 from tasks.types.positional_citations.sentences import MARK, by_rules, positions, with_marks_moved
 
 #: A passage is marked that has this share of a sentence's words.

@@ -1,13 +1,11 @@
 """Whether a tagger was trained on what it tags: sentences of its training data in the texts of a gold."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scoring.tools.baselines.tfidf import words
 from tasks.types.citation_text.instances import Instance
-
-_WORD = re.compile(r"[a-z0-9]+")
 
 Run = tuple[str, ...]
 
@@ -33,10 +31,11 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
     Whatever stands between words is passed over. Sentences that occur twice count once, and those of fewer
     words not at all.
     """
-    trained = list(dict.fromkeys(words for text in sentences if len(words := _words(text)) >= length))
+    runs = (tuple(words(text)) for text in sentences)
+    trained = list(dict.fromkeys(run for run in runs if len(run) >= length))
     having: dict[Run, list[int]] = defaultdict(list)
-    for number, words in enumerate(trained):
-        for run in set(_runs(words, length)):
+    for number, sentence in enumerate(trained):
+        for run in set(_runs(sentence, length)):
             having[run].append(number)
     targets: dict[str, list[str]] = defaultdict(list)
     for instance in instances:
@@ -47,9 +46,9 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
         whole: set[int] = set()
         sharing = holding = 0
         for text in texts:
-            words = _words(text)
-            joined = f" {' '.join(words)} "
-            sharing_now = {number for run in _runs(words, length) for number in having.get(run, ())}
+            target = tuple(words(text))
+            joined = f" {' '.join(target)} "
+            sharing_now = {number for run in _runs(target, length) for number in having.get(run, ())}
             held_now = {number for number in sharing_now if f" {' '.join(trained[number])} " in joined}
             sharing += bool(sharing_now)
             holding += bool(held_now)
@@ -68,9 +67,5 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
     return overlaps
 
 
-def _words(text: str) -> Run:
-    return tuple(_WORD.findall(text.lower()))
-
-
-def _runs(words: Run, length: int) -> Iterator[Run]:
-    return (words[start : start + length] for start in range(len(words) - length + 1))
+def _runs(text: Run, length: int) -> Iterator[Run]:
+    return (text[start : start + length] for start in range(len(text) - length + 1))

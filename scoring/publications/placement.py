@@ -21,6 +21,8 @@ class Recomputed:
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
+    #: What sets the two apart, beside the figures.
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,35 +56,19 @@ class Placement:
         return all(str(features.get(name)) == value for name, value in self.where.items())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PlacementEntry:
-    """What a season file says of one; ``read_from`` is where, for what is found later."""
+    """What a season file says of one, and the tables that say it, for what is found later."""
 
-    read_from: Table
-    paper: str
-    table: str
-    metric: str
-    by: str
-    overall: str
-    where: Mapping[str, str]
-    interval: tuple[str, ...]
-    recomputed: tuple[Table, Recomputed] | None
+    said: Placement
+    here: Table
+    beside: Table | None
 
 
 def read_placement(table: Table) -> PlacementEntry:
-    entry = PlacementEntry(
-        read_from=table,
-        paper=table.text("paper", ""),
-        table=table.text("table"),
-        metric=table.text("metric", ""),
-        by=table.text("by", ""),
-        overall=table.text("overall", ""),
-        where=table.words("where"),
-        interval=table.texts("interval", ()),
-        recomputed=None,
-    )
-    if "recomputed" in table:
-        beside = table.table("recomputed")
+    beside = table.table("recomputed") if "recomputed" in table else None
+    recomputed = None
+    if beside is not None:
         recomputed = Recomputed(
             rules=current_rules(beside.text("rules")),
             metrics=beside.words("metrics"),
@@ -90,54 +76,55 @@ def read_placement(table: Table) -> PlacementEntry:
             dimension=beside.text("dimension", ""),
             classes=beside.words("classes"),
             runs=beside.words("runs"),
+            remark=beside.text("remark", ""),
         )
         beside.close()
-        entry = replace(entry, recomputed=(beside, recomputed))
+    said = Placement(
+        paper=table.text("paper", ""),
+        table=table.text("table"),
+        metric=table.text("metric", ""),
+        by=table.text("by", ""),
+        overall=table.text("overall", ""),
+        where=table.words("where"),
+        interval=table.texts("interval", ()),
+        recomputed=recomputed,
+    )
     table.close()
-    return entry
+    return PlacementEntry(said, table, beside)
 
 
 def judged_placement(
     entry: PlacementEntry, publications: Sequence[Publication], metrics: Mapping[str, Sequence[str]]
 ) -> Placement | None:
     """The placement, where all that it names is in the publications; what is not is noted on its line."""
-    here = entry.read_from
+    here, said = entry.here, entry.said
     keys = [publication.paper.key for publication in publications]
-    name = entry.paper or (keys[0] if len(keys) == 1 else "")
+    name = said.paper or (keys[0] if len(keys) == 1 else "")
     if name not in keys:
         fault = f"“{name}” is not among the season's publications" if name else "“paper” is missing"
         here.refuse("paper", fault, one_of(keys) if keys else "“published” in [season] names its file")
         return None
     publication = publications[keys.index(name)]
-    printed = next((table for table in publication.tables if table.name == entry.table), None)
+    printed = next((table for table in publication.tables if table.name == said.table), None)
     if printed is None:
         names = [table.name for table in publication.tables]
-        message = f"{publication.paper.key} has no “{entry.table}”{near(entry.table, names)}"
+        message = f"{publication.paper.key} has no “{said.table}”{near(said.table, names)}"
         here.refuse("table", message, one_of(names))
         return None
     measures = [measure.name for measure in printed.measures]
-    for key, wanted in (("metric", [entry.metric] if entry.metric else []), ("interval", entry.interval)):
+    for key, wanted in (("metric", [said.metric] if said.metric else []), ("interval", said.interval)):
         for name in wanted:
             if name not in measures:
                 here.refuse(key, f"{printed.name} has no metric “{name}”", one_of(measures))
-    if len(entry.interval) not in (0, 2):
+    if len(said.interval) not in (0, 2):
         here.refuse(
-            "interval", f"“interval” names {len(entry.interval)} metrics", "the lower and the upper end"
+            "interval", f"“interval” names {len(said.interval)} metrics", "the lower and the upper end"
         )
-    placement = Placement(
-        paper=publication.paper.key,
-        table=printed.name,
-        metric=entry.metric or measures[0],
-        by=entry.by,
-        overall=entry.overall,
-        where=entry.where,
-        interval=entry.interval,
-        recomputed=entry.recomputed[1] if entry.recomputed else None,
-    )
+    placement = replace(said, paper=publication.paper.key, metric=said.metric or measures[0])
     _judge_rows(here, printed, placement)
-    if entry.recomputed:
-        _judge_recomputed(*entry.recomputed, printed, metrics)
-        _judge_class_names(*entry.recomputed, printed, placement)
+    if entry.beside is not None and said.recomputed:
+        _judge_recomputed(entry.beside, said.recomputed, printed, metrics)
+        _judge_class_names(entry.beside, said.recomputed, printed, placement)
     return placement
 
 

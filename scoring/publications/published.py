@@ -1,52 +1,30 @@
 """Published results as a task shows them: systems and classes with every figure as it is printed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
 from citeboard.core.query import Choice, Query, text_from, texts_from
+from scoring.board import differences
 from scoring.board.charts import heat_map, in_words, system_bars
-from scoring.board.differences import (
-    CHOSEN_AT_FIRST,
-    Class,
-    ClassTable,
-    best_systems,
-    in_order_of,
-    natural_order,
-    system_head,
-)
 from scoring.board.exports import csv_text, json_text
-from scoring.board.formatting import dimension_label, interval
+from scoring.board.formatting import MINUS, dimension_label, interval
 from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications.placement import Placement
+from scoring.publications.reading import Measure
+from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.models import Task
 
 #: How far values of a scale go, for drawings.
 WIDTHS = {"fraction": 1.0, "percent": 100.0}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measure:
-    name: str
-    what: str
-    scale: str
-    higher_is_better: bool | None
-
-    @property
-    def label(self) -> str:
-        words = self.what or self.name
-        return words[:1].upper() + words[1:]
-
-    @property
-    def upward(self) -> str:
-        return {True: "higher is better", False: "lower is better", None: ""}[self.higher_is_better]
 
 
 @dataclass(kw_only=True)
@@ -211,15 +189,7 @@ def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[Published
 
 
 def measures_of(table: ReportedTable) -> list[Measure]:
-    return [
-        Measure(
-            name=measure["name"],
-            what=measure.get("what", ""),
-            scale=measure["scale"],
-            higher_is_better=measure["higher_is_better"],
-        )
-        for measure in table.measures
-    ]
+    return [Measure(**measure) for measure in table.measures]
 
 
 _COLUMNS = (
@@ -228,7 +198,7 @@ _COLUMNS = (
 
 
 def published_csv(published: Published) -> str:
-    return csv_text(_COLUMNS, ([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)))
+    return csv_text(_COLUMNS, *([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)))
 
 
 def published_json(published: Published) -> str:
@@ -269,6 +239,44 @@ def figures(published: Published) -> Iterator[dict[str, Any]]:
                 }
 
 
+def fields_of(figure: Reported) -> dict[str, Any]:
+    return {**figure.features, "system": figure.system, "metric": figure.metric}
+
+
+def concluded(
+    tables: Iterable[ReportedTable], own: Mapping[int, Sequence[Figure]] | None = None
+) -> list[dict[str, Any]]:
+    """What papers say of tables, held to what they print there and to what is computed here.
+
+    ``own`` has by table the figures that are computed here, each with the fields of the printed one.
+    """
+    telling = {table.pk: table for table in tables if table.conclusions}
+    printed: dict[int, list[Figure]] = defaultdict(list)
+    for figure in Reported.objects.filter(table__in=telling, value__isnull=False) if telling else ():
+        assert figure.value is not None
+        printed[figure.table_id].append((fields_of(figure), figure.value))
+    return [
+        {
+            "table": table,
+            "name": conclusion.name,
+            "printed": _verdict(conclusion.finding(printed[table.pk])),
+            "own": _verdict(conclusion.finding((own or {}).get(table.pk, ()))),
+        }
+        for table in telling.values()
+        for conclusion in (Conclusion(**facts) for facts in table.conclusions)
+    ]
+
+
+def _verdict(found: Finding) -> str:
+    if not found.units:
+        return ""
+    words = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[found.holds]
+    ends = f" [{found.low:.3f}, {found.high:.3f}]" if found.units > 2 else ""
+    mean = f"{found.mean:+.3f}{ends}".replace("-", MINUS)
+    facts = {"verdict": words, "above": found.above, "units": found.units, "mean": mean}
+    return _("%(verdict)s: in %(above)s of %(units)s cases, by %(mean)s on average") % facts
+
+
 @dataclass(frozen=True, kw_only=True)
 class PublishedQuery(Query):
     """``sort`` orders systems by a metric, ``order`` classes by a system; a minus sign turns either round."""
@@ -303,9 +311,6 @@ def printed_transfers(task: Task) -> list[PrintedTransfer]:
             ]
             transfers.append(PrintedTransfer(table=table, tested=tested, lines=lines))
     return transfers
-
-
-DOUBT = "doubted"
 
 
 @dataclass(frozen=True)
@@ -350,29 +355,31 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     names = list(dict.fromkeys(row.system for row in shown.rows))
     numbers = {name: number for number, name in enumerate(names)}
-    classes = ClassTable(
+    classes = differences.ClassTable(
         dimension=shown.dimension,
         metric=shown.leading.label,
         scale=WIDTHS.get(shown.leading.scale, 0.0),
         higher_is_better=shown.leading.higher_is_better,
         classes=[
-            Class(label, 0) for label in natural_order(list(dict.fromkeys(row.label for row in shown.rows)))
+            differences.Class(label, 0)
+            for label in differences.natural_order(list(dict.fromkeys(row.label for row in shown.rows)))
         ],
         systems=[PublishedSystem(name, number) for name, number in numbers.items()],
         values={(row.label, numbers[row.system]): row.value(shown.leading.name) for row in shown.rows},
     )
     orders = next((row for row in classes.systems if row.system == query.order.removeprefix("-")), None)
     if orders:
-        classes = in_order_of(classes, orders, is_reversed=query.order.startswith("-"))
+        classes = differences.in_order_of(classes, orders, is_reversed=query.order.startswith("-"))
     figures = {(row.label, row.system): row.figures.get(shown.leading.name) for row in shown.rows}
     # In the bars stand those that the reader chose, or the best where none of them is in the table.
     chosen = [row for row in classes.systems if row.system in query.systems]
-    drawn = chosen[:MAX_SERIES] or best_systems(classes)[:CHOSEN_AT_FIRST]
+    drawn = chosen[:MAX_SERIES] or differences.best_systems(classes)[: differences.CHOSEN_AT_FIRST]
+    of_groups = best_of_groups(shown.rows, [shown.leading])
     lines: list[dict[str, Any]] = []
     for name in classes.classes:
         best = {row.system for row in classes.best(name.label)} if len(classes.systems) > 1 else set()
         cells = [
-            {**_cell(figures.get((name.label, row.system))), "is_best": row.system in best}
+            {**_cell(figures.get((name.label, row.system)), of_groups), "is_best": row.system in best}
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
@@ -393,7 +400,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         "table": shown.table,
         "measure": shown.leading,
         "dimension": shown.dimension,
-        "heads": [system_head(classes, row, query.order, query.with_) for row in classes.systems],
+        "heads": [differences.system_head(classes, row, query.order, query.with_) for row in classes.systems],
         "printed_order": query.with_(order="") if orders else "",
         "lines": lines,
         "heat": replace(heat, texts=[[cell["text"] for cell in line["cells"]] for line in lines]),
@@ -403,6 +410,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         "most": MAX_SERIES,
         "carried": query.pairs(systems=tuple(name for name in query.systems if name not in numbers)),
         "words": in_words(classes),
+        "has_groups": bool(of_groups),
         "doubts": shown.doubts,
     }
 
@@ -410,28 +418,47 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
 def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Measure]) -> dict[str, Any]:
     keys = [name for name in table.row_key if name != "system"]
     has_systems = any(row.system for row in rows)
+    best = best_of_groups(rows, measures)
     return {
         "table": table,
         "keys": [name.replace("_", " ") for name in keys],
         "measures": measures,
         "has_systems": has_systems,
+        "has_groups": bool(best),
         "rows": [
             {
                 "line": row.line,
                 "system": row.system,
                 "keys": [next(iter(row.figures.values())).features.get(name) for name in keys],
-                "cells": [_cell(row.figures.get(measure.name)) for measure in measures],
+                "cells": [_cell(row.figures.get(measure.name), best) for measure in measures],
             }
             for row in rows
         ],
     }
 
 
-def _cell(figure: Reported | None) -> dict[str, Any]:
+def best_of_groups(rows: Sequence[PublishedRow], measures: Sequence[Measure]) -> frozenset[int]:
+    """The highest figure of each group of systems, and all that are equal to it."""
+    groups: dict[tuple[str, str], list[Reported]] = defaultdict(list)
+    upward = {measure.name for measure in measures if measure.higher_is_better}
+    for figure in (figure for row in rows for figure in row.figures.values()):
+        if figure.metric in upward and figure.features.get("group") and figure.value is not None:
+            groups[figure.metric, str(figure.features["group"])].append(figure)
+    highest = {key: max(figure.value or 0.0 for figure in group) for key, group in groups.items()}
+    return frozenset(
+        figure.pk for key, group in groups.items() for figure in group if figure.value == highest[key]
+    )
+
+
+def _cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
     if figure is None:
         return {"text": "", "doubt": ""}
     deviation = f" ({figure.printed_deviation})" if figure.printed_deviation else ""
-    return {"text": f"{figure.printed}{deviation}".replace("-", "\u2212"), "doubt": figure.doubt}
+    return {
+        "text": f"{figure.printed}{deviation}".replace("-", "\u2212"),
+        "doubt": figure.doubt,
+        "is_bold": figure.pk in best,
+    }
 
 
 def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[Choice]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from scoring.stats.finding import MEAN, OF, Conclusion
+from scoring.stats.finding import Figure as PrintedFigure
 from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, Table, near, one_of
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction
@@ -72,7 +74,16 @@ def _parsed(path: Path) -> Any:
     if path.stat().st_size > LARGEST:
         raise ValueError(f"it has more than {LARGEST:,} bytes")
     if path.suffix.lower() == ".toml":
-        return content_of(path, LARGEST)
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        tables = content.pop("tables", [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise ValueError("“tables” is not a list of [[tables]]")
+        return {
+            "schema": content.pop("schema", SCHEMA),
+            "paper": content.pop("paper", {}),
+            "tables": [_csv_table(path.parent, dict(table), LARGEST) for table in tables],
+            **content,
+        }
 
     def refuse(constant: str) -> float:
         raise ValueError(f"{constant} is not a number that is printed anywhere")
@@ -107,8 +118,14 @@ def _table(fields: Fields) -> PrintedTable:
         marks=fields.mapping("marks", str, "what each mark means"),
         notes=fields.texts("notes", (), may_repeat=True),
         rows=tuple(_row(field, measures) for field in fields.objects("rows", "entry")),
+        conclusions=tuple(
+            _conclusion(field) for field in fields.objects("conclusions", "conclusion", default=())
+        ),
     )
     fields.close()
+    for conclusion in table.conclusions:
+        if not conclusion.finding(table.figures).units:
+            fields.refuse("conclusions", f"“{conclusion.name}” compares no two figures of this table")
     for key, count in Counter(table.key(row) for row in table.rows).items():
         if count > 1:
             named = ", ".join(str(part) for part in key)
@@ -131,6 +148,21 @@ def _measure(fields: Fields) -> Measure:
     )
     fields.close()
     return measure
+
+
+def _conclusion(fields: Fields) -> Conclusion:
+    named = (*FEATURES, "system", "metric")
+    by = fields.texts("by")
+    more, less = (fields.mapping(name, list, "lists of values by field") for name in ("more", "less"))
+    for key, names in (("by", by), ("more", more), ("less", less)):
+        if not names or (isinstance(names, dict) and None in names.values()):
+            fields.refuse(key, f"“{key}” names no field and values", "fields of rows, system or metric")
+        for name in names:
+            if name not in named:
+                fields.refuse(key, f"“{key}” names “{name}”{near(name, named)}", one_of(named))
+    name, of = fields.text("name"), fields.choice("of", OF, MEAN)
+    fields.close()
+    return Conclusion(name=name, by=by, more=more, less=less, of=of)
 
 
 def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
@@ -247,6 +279,15 @@ class Measure:
     printed_name: str = ""
     what: str = ""
 
+    @property
+    def label(self) -> str:
+        words = self.what or self.name
+        return words[:1].upper() + words[1:]
+
+    @property
+    def upward(self) -> str:
+        return {True: "higher is better", False: "lower is better", None: ""}[self.higher_is_better]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -288,10 +329,19 @@ class PrintedTable:
     row_key: tuple[str, ...]
     measures: tuple[Measure, ...]
     rows: tuple[Row, ...]
+    conclusions: tuple[Conclusion, ...] = ()
     dataset: str = ""
     deviation: str = ""
     marks: Mapping[str, str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def figures(self) -> Iterator[PrintedFigure]:
+        for row in self.rows:
+            fields = {**row.features, "system": row.system}
+            for figure in row.figures:
+                if figure.value is not None:
+                    yield {**fields, "metric": figure.measure}, figure.value
 
     def key(self, row: Row) -> tuple[Feature, ...]:
         return tuple(row.named(field) for field in self.row_key)
@@ -344,10 +394,10 @@ class Fields(Table):
             self.refuse(name, self.stated(name, value), "true or false or null")
         return None
 
-    def objects(self, name: str, word: str) -> list[Fields]:
-        value = self.value(name)
+    def objects(self, name: str, word: str, *, default: object = REQUIRED) -> list[Fields]:
+        value = self.value(name, default)
         if not isinstance(value, list) or not value:
-            if value is not MISSING:
+            if value is not MISSING and value is not default:
                 self.refuse(name, self.stated(name, value), "a list of objects")
             return []
         places = enumerate(value, start=1)
@@ -426,19 +476,6 @@ _PRINTED = re.compile(
     rf"(?P<less><?)\s*(?P<value>{_NUMBER})\s*%?(?P<mark>[*†‡]*)"
     rf"(?:\s*(?:±\s*|\(\s*)(?P<deviation>{_NUMBER})\s*\)?)?(?P<after>[*†‡]*)"
 )
-
-
-def content_of(path: Path, largest: int) -> dict[str, Any]:
-    content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    tables = content.pop("tables", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError("“tables” is not a list of [[tables]]")
-    return {
-        "schema": content.pop("schema", SCHEMA),
-        "paper": content.pop("paper", {}),
-        "tables": [_csv_table(path.parent, dict(table), largest) for table in tables],
-        **content,
-    }
 
 
 def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Published figures beside what the same systems score here, as the season file pairs them."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -16,7 +17,15 @@ from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Reported
 from scoring.publications.placement import Recomputed
-from scoring.publications.published import WIDTHS, Measure, PublishedTable, published_of
+from scoring.publications.published import (
+    WIDTHS,
+    PublishedTable,
+    concluded,
+    fields_of,
+    published_of,
+)
+from scoring.publications.reading import Measure
+from scoring.stats.finding import Figure
 from tasks.models import Phase, Task
 
 
@@ -24,6 +33,8 @@ from tasks.models import Phase, Task
 class Pair:
     figure: Reported | None
     own: float | None
+    #: Why there is no own value, where a board keeps it back.
+    kept_back: str = ""
 
     @property
     def reported(self) -> float | None:
@@ -44,7 +55,7 @@ class Pair:
         return {
             "reported": printed.replace("-", MINUS),
             "doubt": self.figure.doubt if self.figure else "",
-            "own": written(self.own, f"z.{decimals}f"),
+            "own": written(self.own, f"z.{decimals}f") or self.kept_back,
             "difference": written(self.difference, f"+z.{decimals}f"),
         }
 
@@ -60,6 +71,8 @@ class Line:
     own: str
     line: int
     pairs: list[Pair]
+    #: How many instances of the board a class has; None of systems.
+    size: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +88,16 @@ class Reproduced:
     @property
     def measure(self) -> str:
         return self.shown.leading.label
+
+    @property
+    def sizes(self) -> list[int]:
+        return [line.size for line in self.lines if line.size is not None]
+
+    @property
+    def small(self) -> list[str]:
+        """The classes that are less than half as large as the largest."""
+        most = max(self.sizes, default=0)
+        return [line.label for line in self.lines if line.size is not None and 2 * line.size < most]
 
     @property
     def drawn(self) -> list[int]:
@@ -109,12 +132,18 @@ class Reproduced:
         )
 
 
+def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
+    """What the papers say of these tables, held to all that the season's boards have of them."""
+    own: dict[int, list[Figure]] = defaultdict(list)
+    for table in tables:
+        for pair in (pair for line in table.lines for pair in line.pairs):
+            if pair.figure and pair.own is not None:
+                own[pair.figure.table_id].append((fields_of(pair.figure), pair.own))
+    return concluded({table.shown.table.pk: table.shown.table for table in tables}.values(), own)
+
+
 def is_reproduced(task: Task) -> bool:
     return any(placement.get("recomputed") for placement in task.published)
-
-
-def tables_of(tasks: Sequence[Task], viewer: object) -> list[Reproduced]:
-    return [table for task in tasks if is_reproduced(task) for table in reproduced_of(task, viewer)]
 
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
@@ -149,16 +178,19 @@ def _by_class(
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
     labels = list(dict.fromkeys(row.label for row in shown.rows))
-    values = _class_values(board, rows, shown, plan, labels)
+    values, sizes = _class_values(board, rows, shown, plan, labels)
+
+    def pair(label: str, system: str) -> Pair:
+        own, why = values.get((label, plan.systems[system]), (None, ""))
+        return Pair(figure=figures.get((label, system)), own=own, kept_back=why)
+
     lines = [
         Line(
             label=label,
             own="",
             line=min(row.line for row in shown.rows if row.label == label),
-            pairs=[
-                Pair(figure=figures.get((label, system)), own=values.get((label, plan.systems[system])))
-                for system in systems
-            ],
+            pairs=[pair(label, system) for system in systems],
+            size=sizes.get(label),
         )
         for label in labels
     ]
@@ -207,10 +239,11 @@ def _class_values(
     shown: PublishedTable,
     plan: Recomputed,
     labels: Sequence[str],
-) -> dict[tuple[str, str], float]:
+) -> tuple[dict[tuple[str, str], tuple[float | None, str]], dict[str, int]]:
+    """By printed class and system the value, or why there is none; and how large the classes are."""
     metric = plan.metrics.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
-        return {}
+        return {}, {}
     #: By dimension of the board what its classes, in small letters, are called in print.
     printed: dict[str, dict[str, str]] = {}
     for label in labels:
@@ -218,16 +251,23 @@ def _class_values(
         if label in plan.classes and ":" in name:
             dimension, _colon, name = name.partition(":")
         printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
-    values = {}
+    values: dict[tuple[str, str], tuple[float | None, str]] = {}
+    sizes: dict[str, int] = {}
     for dimension, names in printed.items():
         table = class_table(board, list(rows.values()), dimension, metric)
-        for own_class in table.classes:
-            known_as = names.get(own_class.label.casefold())
+        for own_class in table.lines:
+            if (known_as := names.get(own_class.label.casefold())) is None:
+                continue
+            if own_class.support is not None:
+                sizes[known_as] = own_class.support
             for system, row in rows.items():
                 value = table.value(own_class.label, row)
-                if known_as is not None and value is not None:
-                    values[known_as, system] = _on_scale(value, table.scale, shown.leading)
-    return values
+                why = table.withheld.get((own_class.label, row.evaluation), "")
+                if value is not None:
+                    values[known_as, system] = _on_scale(value, table.scale, shown.leading), ""
+                elif why:
+                    values[known_as, system] = None, why
+    return values, sizes
 
 
 def _on_scale(value: float, scale: float, measure: Measure) -> float:

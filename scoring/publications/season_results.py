@@ -21,6 +21,8 @@ from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
+#: What a figure has on the site as in the file.
+OF_FIGURES = ("value", "printed", "deviation", "printed_deviation", "mark", "less_than", "suspect")
 #: The metrics of a task by rule set.
 TaskMetrics = Mapping[str, Sequence[str]]
 
@@ -48,7 +50,7 @@ class SeasonResults:
         if self.problems:
             return {}
         brought = {publication.paper.key for publication in self.publications}
-        named = {entry.paper for listed in entries.values() for entry in listed if entry.paper}
+        named = {entry.said.paper for listed in entries.values() for entry in listed if entry.said.paper}
         of_the_site = [known_publication(key) for key in sorted(named - brought)]
         works = [*self.publications, *(publication for publication in of_the_site if publication is not None)]
         placed: dict[str, list[dict[str, Any]]] = {}
@@ -129,14 +131,12 @@ def known_publication(key: str) -> Publication | None:
 def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[str]:
     facts = {
         "position": position,
-        "kind": entry.kind,
-        "what": entry.what,
-        "dataset": entry.dataset,
+        **{name: getattr(entry, name) for name in ("kind", "what", "dataset", "deviation")},
         "row_key": list(entry.row_key),
         "measures": [asdict(measure) for measure in entry.measures],
-        "deviation": entry.deviation,
         "marks": dict(entry.marks),
         "notes": list(entry.notes),
+        "conclusions": [json.loads(json.dumps(asdict(conclusion))) for conclusion in entry.conclusions],
     }
     table = ReportedTable.objects.filter(paper=paper, name=entry.name).first()
     if table is None:
@@ -156,15 +156,9 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
                 "system_id": row.system_id,
                 "features": dict(row.features),
                 "metric": figure.measure,
-                "value": figure.value,
-                "printed": figure.printed,
+                **{name: getattr(figure, name) for name in OF_FIGURES},
                 "scale": measures[figure.measure].scale,
                 "higher_is_better": measures[figure.measure].higher_is_better,
-                "deviation": figure.deviation,
-                "printed_deviation": figure.printed_deviation,
-                "mark": figure.mark,
-                "less_than": figure.less_than,
-                "suspect": figure.suspect,
                 "is_inconsistent": row.is_inconsistent,
                 "contradiction": row.contradiction[:400],
                 "note": row.note,

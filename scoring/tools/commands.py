@@ -9,176 +9,22 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.tools.arguments import (
-    FORMS,
-    Given,
-    OptionsOf,
-    add_number,
-    add_option,
-    add_paths,
-    add_resolution_options,
-    adding,
-    number_of,
-    say,
-    whole_number,
-    write_lines,
-)
+from scoring.offline.arguments import Given, OptionsOf, add_declared, say, write_lines
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
 
 if TYPE_CHECKING:
     from scoring.tools.builders.parts import Workers
     from scoring.tools.builders.season import SeasonFolder
 
-CITATION_TEXT_FORMS = ("auto", "aburaed", "lu", "chen", "xing")
-TOPIC_FORMS = tuple(form for form in FORMS if form != "clsumm")
-FIELDS_OF = ("auto", "cited", "citing")
-SAMPLINGS = ("each", "official")
-SPLITS = ("test", "val", "train")
-MAX_COUNT = 100_000
-TOPIC_RULES = {
-    "seed": "decides the lot",
-    "topics": "so many topics at most",
-    "more_than_citations": "a reference paper has more than so many citations",
-    "years_apart": "the first and the last citation are so many years apart",
-    "fewest_citing": "so many papers of the corpus cite it",
-    "most_others": "so many citing papers besides the oldest and the newest",
-    "last_year": "reference papers have appeared by then",
-}
-
 
 def add_commands(commands: Any, options_of: OptionsOf) -> None:
-    command = adding(commands, options_of)
-    command("baselines", list_baselines, "list the built-in baselines")
-    run = command("baseline", write_run, "write a built-in baseline's run")
-    run.add_argument("name", help="a baseline, or the folder of a declared task")
-    run.add_argument("of_folder", nargs="?", metavar="BASELINE", help="of the folder; the first it names")
-    add_option(run)
-    run.add_argument("--progress", action="store_true", help="problems as JSON objects on standard error")
-    add_paths(run, "--gold")
-    writing = command(
-        "write-texts",
-        write_texts,
-        "write a run of citation texts by a sequence-to-sequence model from a folder",
-    )
-    writing.add_argument("--model", type=Path, required=True, metavar="DIR")
-    add_paths(writing, "--inputs", "the inputs that participants have; of gold no target is read")
-    writing.add_argument("--cited-only", action="store_true", help="the cited abstracts without context")
-    count = whole_number(f": expected a whole number from 1 to {MAX_COUNT}", 1, MAX_COUNT)
-    for name, default, help_text in (
-        ("--max-input", 4096, "tokens that are read"),
-        ("--max-output", 1024, "tokens that are written"),
-        ("--beams", 1, "beams of the search"),
-        ("--batch", 4, "texts that go through the model together"),
-    ):
-        add_number(writing, name, count, default, f"{help_text}, {default}")
-    for added in (run, writing):
-        added.add_argument("--out", type=Path, required=True, metavar="FILE")
-
-    diagnostic = command("build-diagnostic", build_diagnostic_split, "build a diagnostic split from a corpus")
-    resolution = command(
-        "build-resolution", build_resolution_gold, "build gold for Citation Resolution from a corpus"
-    )
-    texts = command(
-        "build-citation-text",
-        build_citation_texts,
-        "build gold for citation texts from the original files of a data set",
-    )
-    topics = command("build-topics", build_topics, "build CL-Summ topics for annotation from a corpus")
-    forms_of = (FORMS, FORMS, CITATION_TEXT_FORMS, TOPIC_FORMS)
-    for added, forms in zip((diagnostic, resolution, texts, topics), forms_of, strict=True):
-        added.add_argument("corpus", type=Path)
-        added.add_argument("--form", choices=forms, default="auto", help="how the corpus is written")
-    for added in (diagnostic, resolution, texts):
-        added.add_argument("--out", type=Path, required=True, metavar="DIR", help="the season folder")
-        added.add_argument("--slug", type=_slug, metavar="NAME", help="of the season; the folder's name")
-        added.add_argument("--title", metavar="TEXT", help="of the season")
-        added.add_argument("--licence", default="", metavar="TEXT", help="under which the data is given")
-        added.add_argument("--no-baselines", action="store_true", help="write no runs of baselines")
-    _add_diagnostic_options(diagnostic)
-    for added in (diagnostic, resolution):
-        add_number(added, "--jobs", number_of("processes", 9999), 1, "processes that read the corpus")
-        added.add_argument(
-            "--work", type=Path, metavar="DIR", help="keep what was read there, and go on with what is there"
-        )
-        added.add_argument(
-            "--cluster",
-            default="",
-            metavar="ADDRESS",
-            help="of a Dask scheduler, whose machines all see --work",
-        )
-    add_resolution_options(resolution, around=1)
-    for name, help_text in (
-        ("texts", "give the full texts of candidates"),
-        ("inlinks", "give what papers that are not tested say of candidates"),
-    ):
-        resolution.add_argument(f"--with-{name}", action="store_true", help=help_text)
-    resolution.add_argument(
-        "--every-method", action="store_true", help="write a run of every method with every window"
-    )
-    texts.add_argument("--split", choices=SPLITS, default=SPLITS[0])
-    texts.add_argument("--name", type=_data_set, metavar="NAME", help="of the data set")
-    texts.add_argument(
-        "--context", action="store_true", help="give the citing abstract and the sentences around as well"
-    )
-    topics.add_argument("--out", type=Path, required=True, metavar="DIR")
-    number = whole_number(" is not a whole number", 0, 999_999)
-    for name, help_text in TOPIC_RULES.items():
-        topics.add_argument(f"--{name.replace('_', '-')}", type=number, metavar="N", help=help_text)
-
-    training = command("train-tagger", train_tagger, "train a tagger of sentences from labelled ones")
-    training.add_argument("labelled", type=Path, metavar="LABELLED", help="JSON lines with text and label")
-    training.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    training.add_argument(
-        "--test", type=Path, metavar="LABELLED", help="what it is tested on; else a tenth is held out"
-    )
-    training.add_argument("--strength", type=float, default=5.0, metavar="C", help="the less, the smoother")
-    training.add_argument("--least", type=int, default=2, metavar="N", help="terms in fewer sentences go")
-    training.add_argument("--seed", type=int, default=0, metavar="S", help="what is held out")
-
-
-def _add_diagnostic_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", type=int, default=0, metavar="S")
-    command.add_argument(
-        "--sampling",
-        choices=SAMPLINGS,
-        default=SAMPLINGS[0],
-        help="each dimension on its own, or as the paper has it, without a context in two sets",
-    )
-    words = "contexts of each stratum: 10, or 3 where the sampling is official"
-    add_number(command, "--per-stratum", int, None, words)
-    words = "cited papers that are drawn of each stratum, for --sampling official; 10"
-    add_number(command, "--drawn", number_of("papers"), None, words)
-    command.add_argument("--most-per-class", type=int, default=1500, metavar="N")
-    command.add_argument("--every-context", action="store_true", help="no sampling, no side conditions")
-    command.add_argument(
-        "--length-thresholds", type=_thresholds, metavar="LOW,HIGH", help="instead of those of the corpus"
-    )
-    command.add_argument(
-        "--tagger", default="en_core_web_sm", metavar="PATH_OR_NAME", help="spaCy pipeline; `none` for none"
-    )
-    command.add_argument(
-        "--sentences",
-        default="rules",
-        metavar="PATH_OR_NAME",
-        help="spaCy package that splits texts into sentences, instead of our own `rules`",
-    )
-    command.add_argument(
-        "--agree-with", type=Path, metavar="FILE", help="compare with classes given elsewhere"
-    )
-    command.add_argument(
-        "--field-of",
-        choices=FIELDS_OF,
-        default=FIELDS_OF[0],
-        help="the cited paper, or the citing one; auto: the cited one where the corpus knows half of them",
-    )
-    command.add_argument(
-        "--published", type=Path, metavar="FILE", help="published results that the board stands beside"
-    )
+    add_declared(commands, Path(__file__).with_suffix(".toml"), globals(), options_of=options_of)
 
 
 def list_baselines(args: Given) -> int:
@@ -226,7 +72,8 @@ def write_texts(args: Given) -> int:
 
 
 def build_diagnostic_split(args: Given) -> int:
-    from scoring.tools.builders.classes import EACH, PER_STRATUM, Rules
+    from scoring.tools.builders.classes import EACH, PER_STRATUM, RANKED, Rules
+    from scoring.tools.builders.datasheet import small_of
     from scoring.tools.builders.diagnostic import BASELINES, agreement, build_diagnostic, placements, table
     from tasks.types.citation_recommendation import CONTEXTS
 
@@ -238,6 +85,7 @@ def build_diagnostic_split(args: Given) -> int:
     rules = Rules(
         seed=args.seed,
         sampling=args.sampling,
+        candidates=args.candidates,
         per_stratum=PER_STRATUM[args.sampling] if args.per_stratum is None else args.per_stratum,
         drawn=args.drawn or Rules.drawn,
         most_per_class=args.most_per_class,
@@ -255,10 +103,16 @@ def build_diagnostic_split(args: Given) -> int:
         work=args.work,
         sentences=args.sentences,
     )
+    if args.published:
+        season = replace(season, placements=list(placements(args.published, built.candidates)))
     _write_season(season, () if args.no_baselines else BASELINES)
     selected, eligible = built.tables.selected, built.tables.eligible
-    facts = {"contexts": selected, "eligible": eligible, "out": str(args.out)}
+    small = {name: told for name, counts in built.tables.classes.items() if (told := small_of(counts))}
+    facts = {"contexts": selected, "eligible": eligible, "out": str(args.out), "small_classes": small}
+    facts |= {"candidates": built.candidates}
     words = [f"{selected:,} contexts of {eligible:,} that could be taken, in {args.out}"]
+    words.append(f"{built.candidates:,} candidates, {RANKED[rules.candidates]}")
+    words += [f"{name}: less than half of the largest class: {told}" for name, told in small.items()]
     if args.agree_with:
         compared = list(table(agreement(season.gold / CONTEXTS, args.agree_with)))
         (args.out / "agreement.md").write_text("\n".join(compared), encoding="utf-8")
@@ -267,10 +121,12 @@ def build_diagnostic_split(args: Given) -> int:
 
 
 def build_resolution_gold(args: Given) -> int:
-    from scoring.tools.builders.resolution import BASELINES, ResolutionRules, build_resolution
+    from scoring.tools.builders.resolution import BASELINES, ResolutionRules, build_resolution, placements
     from scoring.tools.builders.season import every_method
 
     season = _season(args, "citation-resolution")
+    if args.published:
+        season = replace(season, published=args.published, placements=list(placements(args.published)))
     rules = ResolutionRules(
         fewest_references=args.fewest_references,
         collection=args.collection,
@@ -281,13 +137,14 @@ def build_resolution_gold(args: Given) -> int:
     workers = _workers(args)
     facts = build_resolution(args.corpus, season, rules, form=args.form, workers=workers, work=args.work)
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
-    _write_season(season, names, every_method(season.gold) if names and args.every_method else {})
+    has_all = args.every_method or args.published
+    _write_season(season, names, every_method(season.gold) if names and has_all else {})
     words = f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
     return say(args, {**facts, "out": str(args.out)}, words)
 
 
 def build_citation_texts(args: Given) -> int:
-    from scoring.tools.builders.citation_text import BASELINES, add_data_set, counted, load
+    from scoring.tools.builders.citation_text import BASELINES, add_data_set, load
 
     season = _season(args, "citation-text")
     loaded = load(
@@ -295,7 +152,7 @@ def build_citation_texts(args: Given) -> int:
     )
     instances = add_data_set(loaded, season)
     _write_season(season, () if args.no_baselines else BASELINES)
-    faults = counted(loaded)
+    faults = Counter(fault["fault"] for fault in loaded.faults)
     counts = {"instances": len(loaded.instances), "in_all": len(instances), "faults": faults}
     return say(
         args,

@@ -18,7 +18,7 @@ from scoring.metrics.base import f1_of_counts
 from scoring.metrics.discourse import BLOCKS, Tagger
 from tasks.types import InputRefused, Problem
 from tasks.types.files import open_input
-from tasks.types.problems import fatal, quoted
+from tasks.types.problems import quoted, refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
@@ -55,8 +55,7 @@ def read_labelled(path: Path) -> list[Labelled]:
             problems.append(
                 Problem(file=file.shown, line=number, message=message, expected=EXAMPLE, quote=quote)
             )
-    if fatal(problems):
-        raise InputRefused(problems)
+    refuse(problems)
     return labelled
 
 

@@ -6,17 +6,18 @@ silent on fewer than five sentences, LexRank gives its sentences in the order of
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.local_models import chosen_device
+from scoring.metrics.local_models import NamedModel, chosen_device
 from tasks.types.base import Option, OptionRefused, Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_text.instances import cited_abstracts, read_instances, without_tags
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable, needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
@@ -30,10 +31,8 @@ def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PAC
 
     A word weighs by how few of the documents have it. Raises Unavailable.
     """
-    try:
+    with needed("LexRank needs the package lexrank; `make models` installs it"):
         from lexrank import STOPWORDS, LexRank
-    except ImportError as missing:
-        raise Unavailable("LexRank needs the package lexrank; `make models` installs it") from missing
     try:
         ranker = LexRank(documents, stopwords=STOPWORDS["en"])
     except ValueError:
@@ -53,10 +52,8 @@ def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PAC
 
 def textrank(text: str) -> str:
     """A fifth of the sentences, in their order; empty of fewer than five. Raises Unavailable."""
-    try:
+    with needed("TextRank needs the package summa; `make models` installs it"):
         from summa.summarizer import summarize
-    except ImportError as missing:
-        raise Unavailable("TextRank needs the package summa; `make models` installs it") from missing
     return str(summarize(text)).replace("\n", " ")
 
 
@@ -80,15 +77,10 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
     """A text for each instance in their order. Raises InputRefused, and Unavailable without the model."""
     instances = read_instances(files, with_targets=False)
     texts = [" ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs) for one in instances]
-    try:
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-    except ImportError as missing:
-        message = "transformers and torch are not installed: `make models` installs them"
-        raise Unavailable(message) from missing
-    folder = writing.model
-    if not (folder / "config.json").is_file():
-        raise Unavailable(f"{folder} is no folder of a model with a config.json")
+    folder = NamedModel("write-texts", str(writing.model)).folder
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
@@ -182,7 +174,7 @@ def plain(items: Items) -> str:
     return " ".join(without_tags(item).strip() for item in items)
 
 
-def answers(files: Sequence[InputFile], system: System, options: Options) -> Iterator[Answer]:
+def answers(files: Sequence[InputFile], options: Options, *, system: System) -> Iterator[Answer]:
     count = options.get("sentences", SENTENCES.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
         raise OptionRefused(f"option sentences={count}: expected a whole number from 1 to 1000")
@@ -200,18 +192,8 @@ def answers(files: Sequence[InputFile], system: System, options: Options) -> Ite
 
 
 def _declared(name: str, summary: str, system: System, *options: Option) -> Baseline:
-    def configured(options: Options) -> Callable[[Sequence[InputFile]], Iterator[Answer]]:
-        return lambda files: answers(files, system, options)
-
-    defaults = {option.name: option.default for option in options}
-    return Baseline(
-        name=name,
-        summary=summary,
-        source=CITEBENCH,
-        answers=configured(defaults),
-        options=options,
-        configured=configured,
-    )
+    answering = partial(answers, system=system)
+    return Baseline.of(answering, name=name, summary=summary, source=CITEBENCH, options=options)
 
 
 BASELINES = (

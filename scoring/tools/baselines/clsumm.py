@@ -13,8 +13,10 @@ import numpy as np
 from scoring.metrics.base import Floats
 from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked
 from tasks.types import Split
+from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import MAJORITY
+from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic
 from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence, Topic, read_input_topics
@@ -82,10 +84,6 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
 
 def likest(counted: Counted, *, context: int = 0, count: int = MQ_SENTENCES) -> Choice:
     return lambda topic: [ranked(row)[:count] for row in likeness(topic, counted, context=context).cosines]
-
-
-def tfidf_top(count: int) -> Choice:
-    return likest(with_citances, count=count)
 
 
 mq_tfidf, mq_topics = likest(paper_alone), likest(with_citing_papers)
@@ -188,10 +186,23 @@ def annotated_by_several(split: Split) -> list[AnyTopic]:
 
 
 def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
-        return answered(read_input_topics(files, {"annotation": "auto"}), choose)
+    return _of_topics(name, summary, lambda topics: answered(topics, choose), **facts)
 
-    return Baseline(name=name, summary=summary, source=PILOT, answers=answers, **facts)
+
+def _of_topics(
+    name: str,
+    summary: str,
+    answer: Callable[[Sequence[InputTopic]], Iterator[Answer]],
+    *,
+    source: str = PILOT,
+    with_papers_alone: bool = False,
+    **facts: Any,
+) -> Baseline:
+    def answering(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
+        return answer(read_input_topics(files, options, with_papers_alone=with_papers_alone))
+
+    facts |= {"summary": summary, "source": source}
+    return Baseline.of(answering, name=name, options=(ANNOTATION,), **facts)
 
 
 BASELINES = (
@@ -199,7 +210,7 @@ BASELINES = (
         declared(
             f"clsumm-tfidf-top{count}",
             f"The {f'{count} sentences' if count > 1 else 'sentence'} most like the citance by TF-IDF.",
-            tfidf_top(count),
+            likest(with_citances, count=count),
         )
         for count in (1, 2, 3, 5)
     ),
@@ -283,17 +294,11 @@ def fitting(topic: InputTopic, scores: Floats) -> list[str]:
     return [topic.sentences[place].text for place in sorted(chosen)]
 
 
-def summarised(topics: Sequence[InputTopic], summarize: Summarizer) -> Iterator[Answer]:
-    for topic in topics:
-        yield {"topic": topic.name, "summary": summarize(topic)}
-
-
 def declared_summary(name: str, summary: str, summarize: Summarizer, source: str = PILOT) -> Baseline:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
-        topics = read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True)
-        return summarised(topics, summarize)
+    def answer(topics: Sequence[InputTopic]) -> Iterator[Answer]:
+        return ({"topic": topic.name, "summary": summarize(topic)} for topic in topics)
 
-    return Baseline(name=name, summary=summary, source=source, answers=answers)
+    return _of_topics(name, summary, answer, source=source, with_papers_alone=True)
 
 
 SUMMARIES = (

@@ -1,13 +1,10 @@
-"""Facet classifiers of the pilot, cross-validated in the paper's protocol and in two that do not leak.
+"""Facet classifiers of the pilot, each topic answered by what the others teach.
 
 Jaidka et al. 2014, table 4: naive Bayes, a linear SVM and logistic regression on lower-cased 1- to 3-grams of
-the cited sentences, of their words as well as of their lemmas, ten random folds over pairs of citance and
-sentence. By lemmas alone the classifiers come nearer to some of its figures: both are here. A sentence that
-several citances cite is several pairs, so that random folds train on what they test. Folds by sentence and by
-topic do not. The numbers of a protocol are no scores of a run and stand in no column with any.
+the cited sentences, of their words as well as of their lemmas. By lemmas alone the classifiers come nearer to
+some of its figures: both are here.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +15,9 @@ import numpy as np
 
 from scoring.metrics.base import Floats
 from scoring.tools.baselines.clsumm import PILOT, span_answer, taln
-from tasks.types.base import Options, checked_options
-from tasks.types.baselines import Answer, Answering, Baseline
+from scoring.tools.baselines.tfidf import words
+from tasks.types.base import Options
+from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import MAJORITY, merged_facets
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
@@ -43,7 +41,6 @@ ENDINGS = (
 )
 SHORTEST_LEMMA = 3
 
-_WORD = re.compile(r"[a-z0-9]+")
 #: A direction with less than this of the longest one's weight is rounding.
 _NOTHING = 1e-12
 
@@ -81,18 +78,13 @@ def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
 
 
 def cited_text(text: str, lemma: Callable[[str], str]) -> CitedText:
-    words = tuple(_WORD.findall(text.lower()))
-    return CitedText(words, tuple(map(lemma, words)))
+    found = tuple(words(text))
+    return CitedText(found, tuple(map(lemma, found)))
 
 
 def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     """Takes endings off where what is left is a word of the papers: no dictionary is needed."""
-    bases = {
-        word
-        for topic in topics
-        for sentence in topic.sentences
-        for word in _WORD.findall(sentence.text.lower())
-    }
+    bases = {word for topic in topics for sentence in topic.sentences for word in words(sentence.text)}
 
     def lemma(word: str) -> str:
         for ending, instead in ENDINGS:
@@ -171,9 +163,8 @@ TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression
 
 
 def answers(
-    files: Sequence[InputFile], values: Options, *, classifier: str, is_literal: bool
+    files: Sequence[InputFile], options: Options, *, classifier: str, is_literal: bool
 ) -> Iterator[Answer]:
-    options = checked_options(NAME, (ANNOTATION,), values)
     gold = read_topics(files, options).topics
     of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
     for topic in read_input_topics(files, options):
@@ -194,20 +185,16 @@ def answers(
 
 
 def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
-    def answering(options: Options) -> Answering:
-        return partial(answers, values=options, classifier=classifier, is_literal=is_literal)
-
     reading = (
         "words and lemmas, to the letter" if is_literal else "single lemmas, rare facets as weighty as others"
     )
-    return Baseline(
+    return Baseline.of(
+        partial(answers, classifier=classifier, is_literal=is_literal),
         name=f"{NAME}-{classifier.lower()}{'-literal' if is_literal else ''}",
         summary=f"TALN.UPF's facets by {TITLES[classifier]} of {reading}; learned from the other topics.",
         source=PILOT,
-        answers=answering({}),
         learns_from_gold=True,
         options=(ANNOTATION,),
-        configured=answering,
     )
 
 

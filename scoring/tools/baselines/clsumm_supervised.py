@@ -7,16 +7,18 @@ It is trained on the gold of all topics but the one that it answers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, ratio
-from scoring.tools.baselines.clsumm import PILOT, span_answer, with_citances
-from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
-from tasks.types.base import Option, Options, checked_options
+from scoring.metrics.meteor import reader as database_reader
+from scoring.tools.baselines.clsumm import PILOT, likeness, span_answer, with_citances
+from scoring.tools.baselines.clsumm_senses import sentence_likeness
+from scoring.tools.baselines.tfidf import ranked, words
+from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.options import ANNOTATION
@@ -24,15 +26,15 @@ from tasks.types.clsumm.topics import InputTopic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 NAME = "clsumm-umich-supervised"
 SENTENCES = 2
 WORDNET = Option(
     name="wordnet",
     default="auto",
-    summary="Likeness in WordNet as a feature: `auto` where NLTK has its data, `yes` or `no`.",
-    choices=("auto", "yes", "no"),
+    summary="A folder with the database of WordNet, such as /usr/share/wordnet; `auto` takes NLTK's where it "
+    "is installed, `yes` needs it, `no` does without.",
 )
 NO_PARSER = "none"
 PARSER = Option(
@@ -42,45 +44,70 @@ PARSER = Option(
 )
 OPTIONS = (ANNOTATION, WORDNET, PARSER)
 Cited = dict[str, dict[CitanceName, set[str]]]
+MISSING = (
+    "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
+    "and wordnet=no does without"
+)
+
+
+def installed() -> Any | None:
+    try:
+        from nltk.corpus import wordnet
+
+        wordnet.ensure_loaded()
+    except (ImportError, LookupError):
+        return None
+    return wordnet
+
+
+def chosen_wordnet(option: str) -> Any | None:
+    if option not in ("auto", "yes", "no"):
+        return database_reader(Path(option))
+    wordnet = None if option == "no" else installed()
+    if option == "yes" and wordnet is None:
+        raise Unavailable(MISSING)
+    return wordnet
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
     """(citances, sentences, features) for one topic. Raises Unavailable."""
-    weights = TfIdf(with_citances(topic), is_plain=True)
-    texts = [citance.text for citance in topic.citances], [sentence.text for sentence in topic.sentences]
-    citances, sentences = map(weights.vectors, texts)
-    parts = [_features_of_words(topic, cosines(citances, sentences))]
-    if wordnet := chosen_wordnet(options[WORDNET.name]):
-        parts.append(text_likeness(citances, sentences, weights.vocabulary, wordnet))
-    if options[PARSER.name] != NO_PARSER:
-        parts.append(common_dependencies(*texts, options[PARSER.name]))
-    return np.concatenate(parts, axis=2)
+    near = likeness(topic, with_citances).cosines
+    return np.concatenate([_features_of_words(topic, near), *features_of_data(topic, options)], axis=2)
 
 
-def features_used(options: Options) -> str:
-    used = ["TF-IDF", "common subsequences", "common words", "place"]
+def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
+    """(citances, sentences, 6 and 1): what WordNet and a parser add, where there are such."""
+    citances = [citance.text for citance in topic.citances]
+    sentences = [sentence.text for sentence in topic.sentences]
     if wordnet := chosen_wordnet(options[WORDNET.name]):
-        used.append(f"WordNet {wordnet.get_version()}")
+        yield sentence_likeness(list(map(words, citances)), list(map(words, sentences)), wordnet)
+    if (parser := options[PARSER.name]) != NO_PARSER:
+        yield dependency_overlap(
+            pipeline_parses(citances, parser), pipeline_parses(sentences, parser), wordnet
+        )
+
+
+def features_used(options: Options, always: str = "TF-IDF, common subsequences, common words, place") -> str:
+    used = [always]
+    if wordnet := chosen_wordnet(options[WORDNET.name]):
+        used.append(f"six measures over WordNet {wordnet.get_version()}")
     if options[PARSER.name] != NO_PARSER:
         used.append(f"dependencies by {pipeline_name(options[PARSER.name])}")
     return f"Its features: {', '.join(used)}."
 
 
-def features_missing(options: Options) -> str:
-    missing = [
-        *([] if chosen_wordnet(options[WORDNET.name]) else ["WordNet"]),
-        *(["a parser"] if options[PARSER.name] == NO_PARSER else []),
-    ]
-    return f"without the features that need {' or '.join(missing)}" if missing else ""
-
-
-def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
+def subsequences(citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]) -> Floats:
+    """(citances, sentences): how many words the longest common subsequence has."""
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
+    return np.asarray(process.cdist(citances, sentences, scorer=LCSseq.similarity, dtype=np.float64))
+
+
+def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
     citances = [words(citance.text) for citance in topic.citances]
     sentences = [words(sentence.text) for sentence in topic.sentences]
-    common = process.cdist(citances, sentences, scorer=LCSseq.similarity, dtype=np.float64)
+    common = subsequences(citances, sentences)
     shared = np.array([[len(set(c) & set(s)) for s in sentences] for c in citances], dtype=np.float64)
     lengths = np.array([[len(c)] for c in citances]), np.array([[len(s) for s in sentences]])
     place = np.broadcast_to(np.linspace(0, 1, len(sentences)), cosines.shape)
@@ -111,13 +138,29 @@ def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
     return cited
 
 
-def answers(files: Sequence[InputFile], values: Options) -> Iterator[Answer]:
+def declared_supervised(
+    name: str,
+    summary: str,
+    features: Callable[[InputTopic, Options], Floats],
+    used: Callable[[Options], str],
+) -> Baseline:
     """Each topic by a model of the others; nothing of its own gold is looked at.
 
     Options that are not given have their defaults. Raises OptionRefused or Unavailable.
     """
-    options = checked_options(NAME, OPTIONS, values)
-    return learned(files, options[ANNOTATION.name], partial(features, options=options))
+
+    def answers(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
+        return learned(files, options[ANNOTATION.name], lambda topic: features(topic, options))
+
+    return Baseline.of(
+        answers,
+        name=name,
+        summary=summary,
+        source=PILOT,
+        learns_from_gold=True,
+        options=OPTIONS,
+        rests_on=used,
+    )
 
 
 def learned(
@@ -155,101 +198,8 @@ def _scores(table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[n
     return np.asarray(model.decision_function(table.reshape(-1, table.shape[2])).reshape(table.shape[:2]))
 
 
-BASELINES = (
-    Baseline(
-        name=NAME,
-        summary="clair_umich: a classifier of citance-sentence similarities, trained on the other topics.",
-        source=PILOT,
-        answers=partial(answers, values={}),
-        learns_from_gold=True,
-        options=OPTIONS,
-        configured=lambda options: partial(answers, values=options),
-        rests_on=features_used,
-    ),
-)
-
-
-MISSING = (
-    "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
-    "and wordnet=no does without"
-)
-
-
-def installed() -> Any | None:
-    try:
-        from nltk.corpus import wordnet
-
-        wordnet.ensure_loaded()
-    except (ImportError, LookupError):
-        return None
-    return wordnet
-
-
-def chosen_wordnet(option: str) -> Any | None:
-    wordnet = None if option == "no" else installed()
-    if option == "yes" and wordnet is None:
-        raise Unavailable(MISSING)
-    return wordnet
-
-
-def text_likeness(citances: Floats, sentences: Floats, vocabulary: Sequence[str], wordnet: Any) -> Floats:
-    """(citances, sentences, 4): by each measure how far the sentence covers the citance, and the reverse.
-
-    Both are given as TF-IDF weights over the vocabulary. A text without weight is covered by nothing.
-    """
-    first, other = (np.flatnonzero(texts.any(axis=0)).tolist() for texts in (citances, sentences))
-    measures = word_likeness([vocabulary[i] for i in first], [vocabulary[i] for i in other], wordnet)
-    citances, sentences = citances[:, first], sentences[:, other]
-    sides = [
-        side
-        for likeness in measures
-        for side in (_covered(citances, sentences, likeness), _covered(sentences, citances, likeness.T).T)
-    ]
-    return np.stack(sides, axis=2)
-
-
-def word_likeness(first: Sequence[str], second: Sequence[str], wordnet: Any) -> tuple[Floats, Floats]:
-    """Two (first, second) tables from 0 to 1: by the shortest way, and by depth.
-
-    A word is wholly like itself, also where WordNet does not have it. By depth the best of all common
-    ancestors counts, a root having depth 1.
-    """
-    ways = {word: _ways_up(word, wordnet) for word in {*first, *second}}
-    by_way = np.array([[float(a == b) for b in second] for a in first]).reshape(len(first), len(second))
-    by_depth = by_way.copy()
-    below: dict[Any, list[tuple[int, int]]] = {}
-    for place, word in enumerate(second):
-        for ancestor, steps in ways[word].items():
-            below.setdefault(ancestor, []).append((place, steps))
-    tables = {ancestor: np.array(pairs).T for ancestor, pairs in below.items()}
-    for row, word in enumerate(first):
-        for ancestor, steps in ways[word].items():
-            if ancestor not in tables:
-                continue
-            columns, further = tables[ancestor]
-            way, depth = steps + further, ancestor.max_depth() + 1
-            by_way[row, columns] = np.maximum(by_way[row, columns], 1 / (1 + way))
-            by_depth[row, columns] = np.maximum(by_depth[row, columns], 2 * depth / (2 * depth + way))
-    return by_way, by_depth
-
-
-def _ways_up(word: str, wordnet: Any) -> dict[Any, int]:
-    """How far up from a word each of its ancestors stands."""
-    shortest: dict[Any, int] = {}
-    for part_of_speech in ("n", "v"):
-        for sense in wordnet.synsets(word, pos=part_of_speech)[:1]:
-            for ancestor, steps in sense.hypernym_distances():
-                shortest[ancestor] = min(steps, shortest.get(ancestor, steps))
-    return shortest
-
-
-def _covered(texts: Floats, others: Floats, likeness: Floats) -> Floats:
-    best = np.zeros((texts.shape[1], len(others)))
-    for column, other in enumerate(others):
-        words = np.flatnonzero(other)
-        if len(words):
-            best[:, column] = likeness[:, words].max(axis=1)
-    return ratio(texts @ best, texts.sum(axis=1, keepdims=True))
+SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
+BASELINES = (declared_supervised(NAME, SUMMARY, features, features_used),)
 
 
 #: Relations that say nothing about what is said.
@@ -258,23 +208,21 @@ PASSED_OVER = (ROOT, "punct", "dep")
 Dependency = tuple[str, str, str]
 
 
-def common_dependencies(citances: Sequence[str], sentences: Sequence[str], pipeline: str) -> Floats:
-    """(citances, sentences, 2): the common dependencies as a share of the citance's and of the sentence's.
-
-    Raises Unavailable where the pipeline cannot be loaded.
-    """
-    first = [dependencies(parse) for parse in pipeline_parses(citances, pipeline)]
-    other = [dependencies(parse) for parse in pipeline_parses(sentences, pipeline)]
-    common = np.array([[len(a & b) for b in other] for a in first], dtype=np.float64)
-    common = common.reshape(len(first), len(other))
-    counts = np.array([[len(a)] for a in first], float), np.array([[len(b) for b in other]], float)
-    return np.stack([ratio(common, count) for count in counts], axis=2)
+def dependency_overlap(citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None) -> Floats:
+    """(citances, sentences, 1): ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)``, of two sets of dependencies."""
+    first, second = ([dependencies(parse, wordnet) for parse in side] for side in (citances, sentences))
+    common = np.array([[len(one & other) for other in second] for one in first], float)
+    counts = [np.array([len(one) for one in side], float) for side in (first, second)]
+    by_counts = ratio(np.outer(*counts), np.add.outer(*counts))
+    return np.asarray(2 * common.reshape(by_counts.shape) * by_counts)[..., np.newaxis]
 
 
-def dependencies(parse: Parse) -> set[Dependency]:
+def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
+    """With the lemmas that WordNet knows; a word that it does not have, or without it, as it stands."""
     words = [token.lower() for token in parse.tokens]
+    lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]
     return {
-        (words[head], relation, word)
-        for word, head, relation in zip(words, parse.heads, parse.relations, strict=True)
+        (lemmas[head], relation, lemma)
+        for lemma, head, relation in zip(lemmas, parse.heads, parse.relations, strict=True)
         if relation not in PASSED_OVER
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from scoring.metrics.answers import ALCE, normalised
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.gold import Passage, read_questions
+from tasks.types.positional_citations.questions import Passage, read_questions
 from tasks.types.positional_citations.sentences import RUN_OF_MARKS, by_rules
 
 #: So many passages make the built-in answer.

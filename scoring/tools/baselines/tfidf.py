@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, ratio
 
@@ -80,12 +79,10 @@ class TfIdfRetriever:
         self._weights = TfIdf(texts)
         self._columns: Any = None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
 
-    def scores(self, query: str) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = self.scores_of_all([query])[0]
-        return scores
+    def scores(self, query: str) -> Floats:
+        return np.asarray(self.scores_of_all([query])[0])
 
-    def scores_of_all(self, queries: list[str]) -> NDArray[np.float64]:
+    def scores_of_all(self, queries: list[str]) -> Floats:
         if self._columns is None:
             return np.zeros((len(queries), self._size))
-        scores: NDArray[np.float64] = (self._weights.sparse(queries) @ self._columns).toarray()
-        return scores
+        return np.asarray((self._weights.sparse(queries) @ self._columns).toarray())

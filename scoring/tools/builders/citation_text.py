@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scoring.tools.arguments import markdown_table, write_lines
+from scoring.offline.arguments import markdown_table, write_lines
 from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.season import SeasonFolder
 from tasks.types.citation_text.instances import (
@@ -31,9 +30,8 @@ from tasks.types.citation_text.instances import (
 )
 from tasks.types.files import InputFile, open_input
 from tasks.types.jsonlines import SUFFIXES, Record, read_records
-from tasks.types.problems import InputRefused, Problem
+from tasks.types.problems import InputRefused, Problem, Unavailable, needed
 from tasks.types.text import decoded, json_kind
-from tasks.types.unavailable import Unavailable
 
 BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textrank")
 CARD, SHEET, FAULTS = "card.md", "datasheet.md", "faults"
@@ -60,16 +58,10 @@ def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
     return instances
 
 
-def counted(loaded: Loaded) -> Mapping[str, int]:
-    return Counter(fault["fault"] for fault in loaded.faults)
-
-
 def counter_of(folder: Path) -> Count:
     """Counts as the tokenizer of a model does, without the special tokens. Raises Unavailable."""
-    try:
+    with needed("a tokenizer needs transformers (`make models`)"):
         from transformers import AutoTokenizer
-    except ImportError as missing:
-        raise Unavailable("a tokenizer needs transformers (`make models`)") from missing
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as fault:
@@ -96,7 +88,6 @@ def as_markdown(sets: Sequence[DataSet], unit: str) -> Iterator[str]:
     yield from markdown_table(("data set", "any phrase", *SELF_REFERENCES), phrases, in_numbers=True)
 
 
-SPLITS = ("test", "val", "train")
 #: Other names that the sources have for a split.
 _ALSO_CALLED = {"val": ("val", "valid", "validation")}
 #: CiteBench cuts so many characters off an abstract that has its number before it, `[0] ` as well as `[10] `.

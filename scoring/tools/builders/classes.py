@@ -15,70 +15,14 @@ from typing import Any
 
 from scoring.tools.builders.contexts import DAMAGED, has_unmarked_citation, tokens
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
-from scoring.tools.builders.store import Store
-
-_TABLE = """
-CREATE TABLE features (
-    number INTEGER PRIMARY KEY, draw INTEGER, paper_id TEXT, target TEXT, field TEXT, low_resource TEXT,
-    cited_year INTEGER, year_group TEXT, citations INTEGER, citation_group TEXT, n_tokens INTEGER,
-    length_class TEXT, position REAL, location_class TEXT, context_type TEXT, h_index INTEGER,
-    h_index_group TEXT
-);
-CREATE TABLE tags (
-    number INTEGER PRIMARY KEY, word_before TEXT, pos_before TEXT, word_after TEXT, pos_after TEXT
-);
-CREATE VIEW classified AS SELECT f.*, word_before, pos_before, word_after, pos_after
-    FROM features f LEFT JOIN tags t ON t.number = f.number;
-"""
-_INSERT = """
-INSERT INTO features (number, draw, paper_id, target, field, low_resource, cited_year, year_group, citations,
-    n_tokens, length_class, position, location_class, context_type, h_index)
-VALUES (:number, :draw, :paper_id, :target, :field, :low_resource, :cited_year, :year_group, :citations,
-    :n_tokens, :length_class, :position, :location_class, :context_type, :h_index)
-"""
-_CONTEXTS = """
-SELECT c.*, p.field AS citing, t.field AS cited, p.year AS citing_year,
-    r.target, r.raw, coalesce(r.year, t.year) AS year, coalesce(r.citations, t.citations) AS citations,
-    (SELECT max(h_index) FROM json_each(t.author_ids) JOIN authors ON author_id = value) AS h_index
-FROM contexts c LEFT JOIN papers p ON p.paper_id = c.paper_id
-LEFT JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = json_extract(c.gold, '$[0]')
-LEFT JOIN papers t ON t.paper_id = r.target ORDER BY c.number
-"""
-#: The share of contexts whose cited paper has a field.
-_KNOWN_FIELDS = """
-SELECT avg(t.field IS NOT NULL) FROM contexts c
-JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = json_extract(c.gold, '$[0]')
-LEFT JOIN papers t ON t.paper_id = r.target
-"""
-#: Equal groups of cited papers within field and years; papers with equally many citations share a group.
-_CITATION_GROUPS = """
-WITH cited AS (
-    SELECT DISTINCT field, year_group, target, citations FROM features
-    WHERE citations >= :fewest AND year_group IS NOT NULL
-), ranked AS (
-    SELECT field, year_group, target, :groups * (rank() OVER w - 1) / count(*) OVER s AS grouped
-    FROM cited WINDOW s AS (PARTITION BY field, year_group), w AS (s ORDER BY citations)
-)
-UPDATE features SET citation_group = CAST(ranked.grouped AS TEXT) FROM ranked
-WHERE features.target = ranked.target AND features.year_group = ranked.year_group
-    AND features.field IS ranked.field
-"""
-#: Equal groups of cited papers within their field, by the highest h-index of an author.
-_H_INDEX_GROUPS = """
-WITH cited AS (SELECT DISTINCT field, target, h_index FROM features WHERE h_index IS NOT NULL), ranked AS (
-    SELECT field, target, :groups * (rank() OVER w - 1) / count(*) OVER s AS grouped
-    FROM cited WINDOW s AS (PARTITION BY field), w AS (s ORDER BY h_index)
-)
-UPDATE features SET h_index_group = CAST(ranked.grouped AS TEXT) FROM ranked
-WHERE features.target = ranked.target AND features.field IS ranked.field
-"""
+from scoring.tools.builders.store import SQL, Store
 
 
 def decided(store: Store, rules: Rules) -> Rules:
     """The rules with whose field counts: `auto` is the cited paper where half of them or more have one."""
     if rules.field_of != "auto":
         return rules
-    share = store.value(_KNOWN_FIELDS)
+    share = store.value(SQL["classes: known fields"])
     return replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
 
 
@@ -93,19 +37,19 @@ def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]
     fewest = rules.low_resource_share * sum(shares.values())
     low = frozenset(field for field, count in shares.items() if count < fewest)
     refused: Counter[str] = Counter()
-    store.connection.executescript(_TABLE)
-    store.write(_INSERT, _features(store, rules, thresholds, low, refused))
+    store.connection.executescript(SQL["classes: table"])
+    store.write(SQL["classes: insert"], _features(store, rules, thresholds, low, refused))
     store.connection.execute("CREATE INDEX by_target ON features (target)")
     groups = {"fewest": rules.fewest_citations, "groups": rules.citation_groups}
-    store.connection.execute(_CITATION_GROUPS, groups)
-    store.connection.execute(_H_INDEX_GROUPS, {"groups": rules.h_index_groups})
+    store.connection.execute(SQL["classes: citation groups"], groups)
+    store.connection.execute(SQL["classes: h index groups"], {"groups": rules.h_index_groups})
     return thresholds, refused
 
 
 def _features(
     store: Store, rules: Rules, thresholds: LengthThresholds, low: frozenset[str], refused: Counter[str]
 ) -> Iterator[dict[str, Any]]:
-    for row in store.rows(_CONTEXTS):
+    for row in store.rows(SQL["classes: contexts"]):
         cited = len(json.loads(row["gold"])) if row["target"] is not None else 0
         if reason := reason_against(row, cited):
             refused[reason] += 1
@@ -149,8 +93,16 @@ SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "low_resource": {"length_class": "medium", "location_class": "end"},
     "h_index_group": {},
 }
+#: The classes that every corpus may have, and that are told of where there is none.
+FIXED = {"length_class": ("short", "medium", "long"), "location_class": ("start", "middle", "end")}
 #: How the sets are drawn: `each` dimension on its own, or as the paper has it.
 EACH, OFFICIAL = "each", "official"
+#: Which papers are ranked, in words.
+CITED, ALL = "cited", "all"
+RANKED: Mapping[str, str] = {
+    CITED: "the papers of the collection that are cited",
+    ALL: "all papers of the collection, cited or not",
+}
 #: The sets that are made of the contexts of all others where they are drawn as in the paper.
 COMBINED = ("field", "year_group", "citation_group", "h_index_group")
 #: Contexts that are taken of a stratum where nothing else is said.
@@ -168,6 +120,7 @@ class Rules:
 
     seed: int = 0
     sampling: str = EACH
+    candidates: str = CITED
     per_stratum: int = 10
     #: As in the paper: so many cited papers are drawn of each stratum, ``per_stratum`` of which are kept.
     drawn: int = 10
@@ -298,12 +251,6 @@ def counted(reasons: Counter[str]) -> dict[str, int]:
 #: A text is about a context where it has so many of the sentence's words.
 ENOUGH = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
-_PAIRS = """
-SELECT c.number, c.sentence, i.context, i.context_type
-FROM contexts c JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = json_extract(c.gold, '$[0]')
-JOIN intents i ON i.citing = c.paper_id AND i.cited = r.target
-WHERE c.context_type IS NULL ORDER BY c.number, i.rowid
-"""
 
 
 def type_contexts(store: Store) -> None:
@@ -319,7 +266,7 @@ def type_contexts(store: Store) -> None:
 
 
 def _typed(store: Store) -> Iterator[tuple[int, str]]:
-    for number, group in groupby(store.rows(_PAIRS), key=itemgetter("number")):
+    for number, group in groupby(store.rows(SQL["classes: pairs"]), key=itemgetter("number")):
         rows = list(group)
         sentence = _words(rows[0]["sentence"])
         shares = [len(sentence & _words(row["context"])) / (len(sentence) or 1) for row in rows]

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 from scoring.metrics.discourse import RULES, sentence_spans
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable, needed
 
 #: Stands for the citation, or the group of citations, that a context is about; and for the other ones.
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
@@ -184,6 +184,17 @@ class _Rules:
         return sentence_spans(text)
 
 
+def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
+    """A pipeline, and what data sheets call it. Raises Unavailable."""
+    with needed(f"{needed_for} needs the package spacy"):
+        import spacy
+    try:
+        pipeline = spacy.load(name, **left_out)
+    except (OSError, ValueError, ImportError) as missing:
+        raise Unavailable(f"the spaCy package “{name}” cannot be loaded: {missing}") from missing
+    return pipeline, f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}"
+
+
 class _Package:
     """A spaCy package, which sees the paragraph as it is printed, marks and all.
 
@@ -191,21 +202,13 @@ class _Package:
     """
 
     def __init__(self, name: str) -> None:
-        try:
-            import spacy
-        except ImportError as missing:
-            raise Unavailable("--sentences needs the package spacy, or `rules`") from missing
-        try:
-            self._nlp = spacy.load(name, exclude=("ner", "lemmatizer", "attribute_ruler"))
-        except (OSError, ValueError, ImportError) as missing:
-            raise Unavailable(f"the spaCy package “{name}” cannot be loaded: {missing}") from missing
+        self.given, left_out = name, ("ner", "lemmatizer", "attribute_ruler")
+        self._nlp, self.name = spacy_package(name, "--sentences other than rules", exclude=left_out)
         assigned_by_pipe = [self._nlp.get_pipe_meta(pipe).assigns for pipe in self._nlp.pipe_names]
         if not any("token.is_sent_start" in assigned for assigned in assigned_by_pipe):
             raise Unavailable(
                 f"the spaCy package “{name}” finds no sentences: it has neither a parser nor a senter"
             )
-        meta = self._nlp.meta
-        self.given, self.name = name, f"{meta['lang']}_{meta['name']}-{meta['version']}"
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
         # The marks stand at the odd places.

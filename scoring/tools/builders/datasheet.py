@@ -9,20 +9,22 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
 
-from scoring.tools.arguments import markdown_table
+from scoring.figures import Axis, Bars, Measured, Series, as_svg
+from scoring.offline.arguments import markdown_table
 from scoring.tools.builders.classes import (
     COMBINED,
     EACH,
+    FIXED,
     OFFICIAL,
+    RANKED,
     SIDE_CONDITIONS,
     LengthThresholds,
     Rules,
     counted,
 )
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import GROUPS, OTHERS
 
 SHEET, FACTS, CARD, CHARTS = "datasheet.md", "datasheet.json", "card.md", "charts"
@@ -42,6 +44,7 @@ def write(built: Built, folder: Path) -> None:
         "left_out": counted(built.refused),
         "eligible": built.tables.eligible,
         "selected": built.tables.selected,
+        "candidates": built.candidates,
         "classes": built.tables.classes,
         "distributions": [asdict(distribution) for distribution in built.tables.distributions],
         "programs": {"sentences": built.sentences, "python": platform.python_version()},
@@ -50,20 +53,33 @@ def write(built: Built, folder: Path) -> None:
     (folder / FACTS).write_text(text + "\n", encoding="utf-8")
     (folder / SHEET).write_text("\n".join(_sheet(built)), encoding="utf-8")
     lists = [
-        (dimension, ", ".join(f"{label} {count:,}" for label, count in counts.items()))
+        (dimension, ", ".join(f"{label} {count:,}" for label, count in counts.items()), small_of(counts))
         for dimension, counts in built.tables.classes.items()
     ]
     card = (
-        f"{built.tables.selected:,} contexts, drawn by rules that are shown here.\n",
+        f"{built.tables.selected:,} contexts, drawn by rules that are shown here. {_ranked(built)}\n",
         *markdown_table(("feature", "classes"), rule_rows(built)),
-        *markdown_table(("dimension", "contexts in each class"), lists),
+        *markdown_table(("dimension", "contexts in each class", "small classes"), lists),
     )
     (folder / CARD).write_text("\n".join(card), encoding="utf-8")
+
+
+def _ranked(built: Built) -> str:
+    return f"Ranked are {RANKED[built.rules.candidates]}: {built.candidates:,}."
+
+
+def small_of(counts: Mapping[str, int]) -> str:
+    """The classes of a dimension that have less than half as many contexts as its largest, by name."""
+    largest = max(counts.values())
+    return ", ".join(
+        f"{label}: {count:,} of {largest:,}" for label, count in counts.items() if 2 * count < largest
+    )
 
 
 def _sheet(built: Built) -> Iterator[str]:
     tables, rules = built.tables, built.rules
     yield f"# Data sheet\n\n{tables.selected:,} contexts of {tables.eligible:,} that could be taken.\n"
+    yield f"{_ranked(built)}\n"
     yield "## Corpus\n"
     facts = [("form", built.form), ("SHA-256", f"`{built.digest}`"), *built.corpus.items()]
     yield from markdown_table(("", ""), facts)
@@ -96,6 +112,8 @@ def _sheet(built: Built) -> Iterator[str]:
     yield "## Classes\n"
     for dimension, counts in tables.classes.items():
         yield from markdown_table((dimension, "contexts"), counts.items())
+        if small := small_of(counts):
+            yield f"Less than half of the largest class: {small}.\n"
     yield "## Before and after\n"
     if built.tagger and not rules.every_context:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
@@ -155,11 +173,6 @@ def _slug(name: str) -> str:
 STEP = 5
 NO_CLASS = "None"
 
-_ROWS = """
-SELECT f.*, (SELECT group_concat(dimension) FROM sampled s WHERE s.number = f.number) AS sampled
-FROM classified f
-"""
-
 
 @dataclass(frozen=True)
 class Distribution:
@@ -207,15 +220,6 @@ _FEATURES: Mapping[str, Callable[[sqlite3.Row], str]] = {
 }
 TAGGED = frozenset({"parts of speech before", "parts of speech after"})
 PAPERS = "papers by field and years"
-#: Each paper whose field counts once, with its year: how many there are, and how many are selected.
-_PAPERS = """
-SELECT field, year, count(*) AS before, sum(chosen) AS after FROM (
-    SELECT f.field, min(CASE WHEN :cited THEN f.cited_year ELSE p.year END) AS year,
-        max(:every OR EXISTS (SELECT 1 FROM sampled s WHERE s.number = f.number)) AS chosen
-    FROM features f LEFT JOIN papers p ON p.paper_id = f.paper_id WHERE f.field IS NOT NULL
-    GROUP BY f.field, CASE WHEN :cited THEN f.target ELSE f.paper_id END
-) WHERE year IS NOT NULL GROUP BY field, year ORDER BY field, year
-"""
 CITATIONS = "mean citations of the cited papers by field"
 
 
@@ -245,8 +249,13 @@ def count_all(store: Store, rules: Rules) -> Tables:
     is_everything = rules.every_context
     before, after = _Side(), _Side()
     classes: dict[str, Counter[str]] = {dimension: Counter() for dimension in SIDE_CONDITIONS}
-    for row in store.rows(_ROWS):
+    for dimension, labels in FIXED.items():
+        classes[dimension].update(dict.fromkeys(labels, 0))
+    for row in store.rows(SQL["datasheet: rows"]):
         before.add(row)
+        for dimension in SIDE_CONDITIONS:
+            if row[dimension] is not None and (dimension != "field" or row["low_resource"] is None):
+                classes[dimension][row[dimension]] += 0
         if is_everything or row["sampled"] is not None:
             after.add(row)
         dimensions = SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(",")
@@ -263,7 +272,9 @@ def count_all(store: Store, rules: Rules) -> Tables:
     if means := before.mean_citations():
         distributions.append(Distribution(CITATIONS, means, after.mean_citations(), is_mean=True))
     papers: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for row in store.rows(_PAPERS, {"cited": rules.field_of == "cited", "every": is_everything}):
+    for row in store.rows(
+        SQL["datasheet: papers"], {"cited": rules.field_of == "cited", "every": is_everything}
+    ):
         label = f"{row['field']} {rules.years(row['year'])}"
         papers[0][label] += row["before"]
         papers[1][label] += row["after"]
@@ -271,13 +282,15 @@ def count_all(store: Store, rules: Rules) -> Tables:
         distributions.append(Distribution(PAPERS, dict(papers[0]), dict(papers[1])))
     return Tables(
         distributions=tuple(distributions),
-        classes={name: dict(sorted(counts.items())) for name, counts in classes.items() if counts},
+        classes={
+            name: dict(sorted(counts.items())) for name, counts in classes.items() if any(counts.values())
+        },
         eligible=before.total,
         selected=after.total,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Built:
     form: str
     corpus: dict[str, int]
@@ -289,39 +302,17 @@ class Built:
     tables: Tables
     tagger: str
     sentences: str
-
-
-WIDTH, LABELS, NUMBERS, ROW = 720, 210, 80, 34
-_BEFORE, _AFTER = "#9db4c8", "#1f4e79"
+    candidates: int = 0
 
 
 def bar_chart(distribution: Distribution) -> str:
+    sides = {"before": distribution.before, "after": distribution.after}
+    totals = {word: 1 if distribution.is_mean else sum(side.values()) or 1 for word, side in sides.items()}
     labels = list(distribution.before)
-    sides = [dict(side) for side in (distribution.before, distribution.after)]
-    if not distribution.is_mean:
-        totals = [sum(side.values()) or 1 for side in sides]
-        sides = [{k: n / total for k, n in side.items()} for side, total in zip(sides, totals, strict=True)]
-    longest = max([*sides[0].values(), *sides[1].values(), 1e-12])
-    height = ROW * len(labels) + 60
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
-        "<style>text { font: 13px sans-serif }</style>",
-        f"<title>{escape(distribution.name)}, before and after selection</title>",
-        f'<text x="0" y="16">{escape(distribution.name)}</text>',
+    series = [
+        Series(name=word, values=[Measured(value=side.get(label, 0.0) / totals[word]) for label in labels])
+        for word, side in sides.items()
     ]
-    for word, colour, left in (("before", _BEFORE, LABELS), ("after", _AFTER, LABELS + 90)):
-        parts.append(f'<rect x="{left}" y="26" width="12" height="10" fill="{colour}"/>')
-        parts.append(f'<text x="{left + 18}" y="36">{word}</text>')
-    for place, label in enumerate(labels):
-        top = 48 + place * ROW
-        parts.append(f'<text x="{LABELS - 8}" y="{top + 18}" text-anchor="end">{escape(label)}</text>')
-        for row, (side, colour) in enumerate(zip(sides, (_BEFORE, _AFTER), strict=True)):
-            value = side.get(label, 0.0)
-            length = value / longest * (WIDTH - LABELS - NUMBERS)
-            y = top + row * 13
-            shown = f"{value:,.1f}" if distribution.is_mean else f"{value:.1%}"
-            parts.append(
-                f'<rect x="{LABELS}" y="{y}" width="{length:.1f}" height="11" fill="{colour}"/>'
-                f'<text x="{LABELS + length + 6:.1f}" y="{y + 10}" font-size="11">{shown}</text>'
-            )
-    return "\n".join([*parts, "</svg>", ""])
+    axis = Axis(title="mean" if distribution.is_mean else "share of the contexts", has_zero=True)
+    title = f"{distribution.name}, before and after selection"
+    return as_svg(Bars(title=title, labels=labels, series=series, axis=axis))

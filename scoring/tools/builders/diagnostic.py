@@ -1,46 +1,151 @@
 """Building a diagnostic split: from a corpus to a season folder, with every rule written beside it."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from scoring.tools.arguments import markdown_table, write_lines
+from scoring.offline.arguments import markdown_table, write_lines
 from scoring.tools.builders import datasheet
-from scoring.tools.builders.classes import OFFICIAL, Rules, classify, decided, type_contexts
+from scoring.tools.builders.classes import (
+    ALL,
+    COMBINED,
+    OFFICIAL,
+    SIDE_CONDITIONS,
+    Rules,
+    classify,
+    decided,
+    type_contexts,
+)
 from scoring.tools.builders.corpus import BY_RULES
 from scoring.tools.builders.datasheet import Built, count_all
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import digest_of, loader, records, refusal
-from scoring.tools.builders.sampling import sample_each, sample_officially
-from scoring.tools.builders.season import SeasonFolder
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.season import SeasonFolder, placement, printed_rows
+from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
+Stratum = tuple[str | None, ...]
+
+
+#: Of a stratum contexts of papers that had none yet, and others in case these do not suffice.
+_Stratum = tuple[list[int], list[int]]
+
+
+class Dimension:
+    """The sample of one dimension, taken from contexts in the order of their draws.
+
+    ``unit`` is the paper of which there is one context if possible: the citing one (`paper_id`) or the cited
+    one (`target`).
+    """
+
+    def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
+        self.name, self._per_stratum, self._unit = name, per_stratum, unit
+        self._strata: dict[str, dict[Stratum, _Stratum]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
+        self._papers: set[str] = set()
+
+    def offer(self, row: sqlite3.Row) -> None:
+        label = row[self.name]
+        if label is None or not is_still(self.name, row):
+            return
+        first, further = self._strata[label][row["field"], row["year_group"], row["citation_group"]]
+        if row[self._unit] not in self._papers:
+            if len(first) < self._per_stratum:
+                first.append(row["number"])
+                self._papers.add(row[self._unit])
+        elif len(further) < self._per_stratum:
+            further.append(row["number"])
+
+    def chosen(self, most: int) -> Iterator[int]:
+        for _, strata in sorted(self._strata.items()):
+            keys = sorted(strata, key=lambda stratum: [(part is None, part or "") for part in stratum])
+            lists = [[*strata[key][0], *strata[key][1]][: self._per_stratum] for key in keys]
+            yield from in_turn(lists, most)
+
+
+def is_still(name: str, row: sqlite3.Row) -> bool:
+    """Whether the features that are to stay still in a dimension have the classes that they are to have."""
+    if name == "field" and row["low_resource"] is not None:
+        return False
+    return all(row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items())
+
+
+def in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
+    return [number for turn in zip_longest(*lists) for number in turn if number is not None][:most]
+
+
+def sample_each(store: Store, rules: Rules) -> None:
+    dimensions = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
+    _fill(store, dimensions, "SELECT * FROM classified ORDER BY draw", rules)
+
+
+def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: Rules) -> None:
+    for row in store.rows(contexts):
+        for dimension in dimensions:
+            dimension.offer(row)
+    for dimension in dimensions:
+        numbers = list(dimension.chosen(rules.most_per_class))
+        store.write(SQL["diagnostic: insert"], [(number, dimension.name) for number in numbers])
+
+
+SETS = tuple(name for name in SIDE_CONDITIONS if name not in COMBINED)
+#: Set and class, field, years and citation group.
+OfficialStratum = tuple[str, str, str, str, str]
+
+
+def sample_officially(store: Store, rules: Rules) -> None:
+    """Fill the table `sampled`. Raises InputRefused where no context has all that strata are made of.
+
+    Sets compete for contexts, since *Medium* wants them at the end and *End* wants them of medium length. So
+    all classes take one in turn, the scarcest first, of what none has taken: they grow alike until their
+    strata are used up. A stratum has contexts of ``drawn`` cited papers for each set that may take some.
+    """
+    strata: dict[OfficialStratum, dict[str, int]] = defaultdict(dict)
+    for row in store.rows("SELECT * FROM classified ORDER BY draw"):
+        cell = row["field"], row["year_group"], row["citation_group"]
+        is_main = row["low_resource"] is None
+        for name in SETS if None not in cell else ():
+            if row[name] is not None and is_still(name, row) and is_main != (name == "low_resource"):
+                drawn = strata[name, row[name], *cell]
+                if len(drawn) < rules.drawn * len(SETS):
+                    drawn.setdefault(row["target"], row["number"])
+    if not strata:
+        message = "no context has a field, a group of years and a citation count group to be drawn by"
+        expected = f"a corpus with fields, years and citation counts from {rules.fewest_citations} up"
+        raise refusal(message, expected=f"{expected}, or --sampling each")
+    taken: set[int] = set()
+    pools: dict[tuple[str, str], list[Iterable[int]]] = defaultdict(list)
+    for key, drawn in sorted(strata.items()):
+        pools[key[:2]].append(drawn.values())
+    scarce = sorted(pools, key=lambda key: (sum(len(list(numbers)) for numbers in pools[key]), key))
+    offers = {key: islice(_untaken(pools[key], taken, rules), rules.most_per_class) for key in scarce}
+    while offers:
+        for name, label in list(offers):
+            if (number := next(offers[name, label], None)) is None:
+                del offers[name, label]
+            else:
+                taken.add(number)
+                store.write(SQL["diagnostic: insert"], [(number, name)])
+    combined = [Dimension(name, rules.most_per_class, unit="target") for name in COMBINED]
+    _fill(store, combined, SQL["diagnostic: combined"], rules)
+
+
+def _untaken(strata: Sequence[Iterable[int]], taken: set[int], rules: Rules) -> Iterator[int]:
+    """A context of each stratum in turn that no class has taken yet, until each has given its share."""
+    left = [iter(numbers) for numbers in strata]
+    for _ in range(min(rules.per_stratum, rules.drawn)):
+        for numbers in left:
+            if (number := next((one for one in numbers if one not in taken), None)) is not None:
+                yield number
+
+
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
-_SAMPLED = (
-    "CREATE TABLE sampled (number INTEGER, dimension TEXT, PRIMARY KEY (number, dimension)) WITHOUT ROWID"
-)
-_SELECTED = """
-SELECT f.*, c.context_id, c.section, c.before, c.sentence, c.after, c.marker, c.style,
-    (SELECT group_concat(dimension) FROM sampled s WHERE s.number = f.number) AS sampled
-FROM classified f JOIN contexts c ON c.number = f.number
-WHERE :every OR f.number IN (SELECT number FROM sampled) ORDER BY f.draw
-"""
-_CANDIDATES = """
-SELECT r.target, r.raw, coalesce(nullif(p.title, ''), r.title) AS title, p.abstract, p.authors,
-    coalesce(r.year, p.year) AS year,
-    (SELECT json_group_array(json_object('name', name, 'h_index', h_index, 'paper_count', papers,
-        'citation_count', citations)) FROM (SELECT a.* FROM json_each(p.author_ids) own
-        JOIN authors a ON a.author_id = own.value ORDER BY own.key)) AS author_metadata
-FROM (SELECT target, min(place) AS place FROM refs GROUP BY target) t
-JOIN refs r ON r.place = t.place LEFT JOIN papers p ON p.paper_id = t.target ORDER BY t.target
-"""
-_LICENCES = "SELECT nullif(licence, ''), count(*) FROM papers GROUP BY 1 ORDER BY 2 DESC"
 #: Of a context what stands in the gold besides its id and the paper that it cites.
 _FACTS = (
     *("sentence", "before", "after", "section", "field", "cited_year", "year_group", "citation_group"),
@@ -75,13 +180,13 @@ def build_diagnostic(
         thresholds, refused = classify(store, rules)
         if tagger:
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
-        store.connection.execute(_SAMPLED)
+        store.connection.execute(SQL["diagnostic: sampled"])
         if not rules.every_context:
             (sample_officially if rules.sampling == OFFICIAL else sample_each)(store, rules)
         built = Built(
             form=form_loader.name,
             corpus=store.sizes(),
-            licences=store.counts(_LICENCES),
+            licences=store.counts(SQL["diagnostic: licences"]),
             digest=digest_of(corpus),
             rules=rules,
             thresholds=thresholds,
@@ -92,13 +197,13 @@ def build_diagnostic(
         )
         season.gold.mkdir(parents=True, exist_ok=True)
         write_lines(season.gold / CONTEXTS, _contexts(store, rules))
-        write_lines(season.gold / CANDIDATES, _candidates(store))
+        built.candidates = write_lines(season.gold / CANDIDATES, _candidates(store, rules))
     datasheet.write(built, season.folder)
     return built
 
 
 def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
-    rows = store.rows(_SELECTED, {"every": rules.every_context})
+    rows = store.rows(SQL["diagnostic: selected"], {"every": rules.every_context})
     for number, row in enumerate(rows, start=1):
         facts = {name: row[name] for name in _FACTS if row[name] is not None}
         sampled = {} if rules.every_context else {SAMPLED_FOR: sorted(row["sampled"].split(","))}
@@ -106,8 +211,8 @@ def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
         yield {"id": f"d{number:06d}", **names, **facts, **sampled}
 
 
-def _candidates(store: Store) -> Iterator[dict[str, Any]]:
-    for row in store.rows(_CANDIDATES):
+def _candidates(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
+    for row in store.rows(SQL["diagnostic: candidates"], {"all": rules.candidates == ALL}):
         facts = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
         authors = [
             {name: value for name, value in author.items() if value not in (None, "")}
@@ -196,35 +301,22 @@ DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 
 
-def placements(published: Path) -> Iterator[str]:
+def placements(published: Path, candidates: int = 0) -> Iterator[str]:
+    remark = f"Each system ranks {candidates:,} papers here, those of the paper a collection of millions: "
+    remark += "the fewer there are, the higher are all figures."
     expected = "examples/citation-recommendation-2024/maharjan-2024.json"
-    refused = refusal(f"has no {TABLE} by diagnostic class", published, expected)
-    try:
-        tables = json.loads(published.read_bytes())["tables"]
-        rows = next(table["rows"] for table in tables if table["id"] == TABLE)
-        printed = {str(row["dimension"]) for row in rows}
-    except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
-        raise refused from fault
+    what = "by diagnostic class"
+    rows = printed_rows(published, TABLE, what, expected)
+    printed = {str(row.get("dimension")) for row in rows}
     if not printed <= set(DIMENSIONS):
-        raise refused
+        raise refusal(f"has no {TABLE} {what}", published, expected)
     for name, (dimension, classes) in DIMENSIONS.items():
-        if name not in printed:
-            continue
-        lines = [
-            "[[tasks.published]]",
-            f"table = {json.dumps(TABLE)}",
-            'metric = "R@10"',
-            'by = "class"',
-            f"where = {_inline({'dimension': name})}",
-            "[tasks.published.recomputed]",
-            f"rules = {json.dumps(RULES)}",
-            f"metrics = {_inline(METRICS)}",
-            f"systems = {_inline(SYSTEMS)}",
-            f"dimension = {json.dumps(dimension)}",
-            *([f"classes = {_inline(classes)}"] if classes else []),
-        ]
-        yield "\n".join([*lines, ""])
-
-
-def _inline(words: Mapping[str, str]) -> str:
-    return "{ " + ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in words.items()) + " }"
+        for metric, ours in METRICS.items() if name in printed else ():
+            beside = {"rules": RULES, "metrics": {metric: ours}, "systems": SYSTEMS}
+            yield placement(
+                {**beside, "dimension": dimension, "classes": classes, "remark": remark},
+                table=TABLE,
+                metric=metric,
+                by="class",
+                where={"dimension": name},
+            )

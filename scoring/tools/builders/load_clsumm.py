@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import style_of, token_count, with_placeholder, without_unmarked
 from scoring.tools.builders.corpus import Context, Paper, Reference, Sink
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.reading import letters, refusal
 from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_topics
 from tasks.types.files import open_inputs
 
@@ -80,16 +80,12 @@ def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
     if citance.offsets:
         places = {sentence.sid: place for place, sentence in enumerate(sentences)}
         return next((places[sid] for sid in (citance.name.marker, *citance.offsets) if sid in places), None)
-    quoted = _letters(citance.text)
+    quoted = letters(citance.text)
     for place, sentence in enumerate(sentences):
-        letters = _letters(sentence.text)
-        if len(letters) >= SHORTEST and (letters in quoted or quoted in letters):
+        own = letters(sentence.text)
+        if len(own) >= SHORTEST and (own in quoted or quoted in own):
             return place
     return None
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
 
 
 def _joined(sentences: Sequence[Sentence]) -> str:

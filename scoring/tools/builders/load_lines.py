@@ -8,7 +8,6 @@ from scoring.tools.builders.contexts import ANONYMOUS, token_count
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
 from scoring.tools.builders.reading import (
     Record,
-    add_records,
     listed,
     refusal,
     text,
@@ -30,13 +29,8 @@ def files(path: Path) -> list[Path]:
     return [*optional, path / REFERENCES, path / CONTEXTS]
 
 
-def load(path: Path, sink: Sink) -> None:
-    """Rows may be in any order; a paper that `papers.jsonl` does not have is without field and year."""
-    for file in files(path):
-        add_records(file, add, sink)
-
-
 def add(record: Record, file: Path, sink: Sink) -> None:
+    """A paper that `papers.jsonl` does not have is without field and year."""
     if file.name == PAPERS:
         paper = Paper(
             paper_id=_needed(record, "paper_id"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Author, Intent, Mark, Paper, Paragraph, Reference, Sink
-from scoring.tools.builders.reading import Record, add_records, corpus_files, listed, mapped, text, whole
+from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, text, whole
 from tasks.types.problems import InputRefused, Problem, quoted
 
 #: S2AG's intents, and the type that each is here.
@@ -25,11 +25,6 @@ files = corpus_files
 def fits_record(record: Record) -> bool:
     papers = {"corpusid", "pdf_parse", "latex_parse", "body_text", "mag_field_of_study"}
     return bool((papers | {"citingcorpusid", "authorid"}) & set(record))
-
-
-def load(path: Path, sink: Sink) -> None:
-    for file in files(path):
-        add_records(file, add, sink)
 
 
 def add(record: Record, file: Path, sink: Sink) -> None:

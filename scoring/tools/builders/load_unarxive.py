@@ -10,7 +10,6 @@ from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sink
 from scoring.tools.builders.reading import (
     Record,
-    add_records,
     corpus_files,
     listed,
     mapped,
@@ -33,11 +32,6 @@ files = corpus_files
 
 def fits_record(record: Record) -> bool:
     return "bib_entries" in record and isinstance(record.get("metadata"), dict)
-
-
-def load(path: Path, sink: Sink) -> None:
-    for file in files(path):
-        add_records(file, add, sink)
 
 
 def add(record: Record, file: Path, sink: Sink) -> None:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from fcntl import LOCK_EX, LOCK_NB, flock
 from multiprocessing import get_context, parent_process
@@ -25,8 +25,7 @@ from uuid import uuid4
 from scoring.tools.builders.corpus import BY_RULES, splitter
 from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
-from tasks.types.problems import InputRefused, Problem
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import InputRefused, Problem, Unavailable, needed
 
 #: Bytes of a part. Files that are packed, or smaller, are parts of their own.
 PART = 64 << 20
@@ -74,7 +73,8 @@ def read_part(part: Part) -> list[Problem]:
     path = whole(part.out)
     try:
         form = loader(part.form, part.path)
-        with Store(path, with_texts=part.with_texts, around=part.around, sentences=part.sentences) as store:
+        kept = Store(path, with_texts=part.with_texts, around=part.around, sentences=part.sentences)
+        with closing(kept) as store:
             if form.add is None:
                 form.load(part.path, store)
             else:
@@ -112,7 +112,8 @@ def read_corpus(
             stack.enter_context(_work_folder(work, corpus, how))
         path = folder / STORE
         path.unlink(missing_ok=True)
-        store = stack.enter_context(Store(path, with_texts=with_texts, around=around, sentences=sentences))
+        store = Store(path, with_texts=with_texts, around=around, sentences=sentences)
+        stack.enter_context(closing(store))
         stack.callback(path.unlink)
         if work is None and workers.are_alone:
             read.load(corpus, store)
@@ -239,10 +240,8 @@ def _end_with_parent() -> None:
 
 
 def _on_cluster(run: Run, tasks: Sequence[Task], address: str) -> None:
-    try:
+    with needed("--cluster needs the package distributed"):
         from distributed import Client
-    except ImportError as missing:
-        raise Unavailable("--cluster needs the package distributed") from missing
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as fault:

@@ -33,10 +33,9 @@ def refusal(message: str, file: Path | None = None, expected: str = "") -> Input
 
 def corpus_files(path: Path) -> list[Path]:
     """The JSON files of a corpus in the order of their names. Raises InputRefused where there are none."""
-    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
-    if not path.is_file():
-        files = [file for file in files if file.name.removesuffix(".gz").endswith(_ENDINGS)]
-    if not files:
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    named = [file for file in files if file.name.removesuffix(".gz").endswith(_ENDINGS)]
+    if not (files := [path] if path.is_file() else named):
         expected = f"files that end in {', '.join(_ENDINGS)}, packed with gzip or not"
         raise refusal("no corpus was found", path, expected)
     return files
@@ -126,6 +125,10 @@ def text(record: Record, *keys: str) -> str:
     return ""
 
 
+def letters(content: str) -> str:
+    return "".join(character for character in content.lower() if character.isalnum())
+
+
 def without_tokens(content: str) -> str:
     """A heading without what stands in double braces: a mark there would name the cited reference."""
     return " ".join(_TOKEN.sub(" ", content).split())
@@ -164,17 +167,25 @@ SENTENCES = ("lines", "scixml", "clsumm")
 
 @dataclass(frozen=True)
 class Loader:
-    """What reads a form: the whole corpus, or line by line the files whose lines stand on their own.
+    """What reads a form: a corpus ``as_a_whole``, or line by line the files whose lines stand on their own.
 
     A form whose files belong together has neither ``files`` nor ``add``.
     """
 
     name: str
-    load: Callable[[Path, Sink], None]
+    as_a_whole: Callable[[Path, Sink], None] | None
     files: Callable[[Path], Sequence[Path]] | None
     add: Callable[[Record, Path, Sink], None] | None
     #: Whether its texts are paragraphs, and not sentences.
     has_paragraphs: bool = True
+
+    def load(self, path: Path, sink: Sink) -> None:
+        """Lines may be in any order."""
+        if self.as_a_whole is not None:
+            self.as_a_whole(path, sink)
+        elif self.files is not None and self.add is not None:
+            for file in self.files(path):
+                add_records(file, self.add, sink)
 
 
 def loader(form: str, path: Path) -> Loader:
@@ -184,7 +195,8 @@ def loader(form: str, path: Path) -> Loader:
     name = form if form != "auto" else _form_of(path)
     module = importlib.import_module(FORMS[name])
     parts = {part: getattr(module, part, None) for part in ("files", "add")}
-    return Loader(name, module.load, **parts, has_paragraphs=name not in SENTENCES)
+    as_a_whole = getattr(module, "load", None)
+    return Loader(name, as_a_whole, **parts, has_paragraphs=name not in SENTENCES)
 
 
 def _form_of(path: Path) -> str:

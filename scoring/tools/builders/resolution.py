@@ -1,6 +1,7 @@
 """Building the gold of Citation Resolution: papers with enough references in the collection."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,52 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from scoring.metrics.discourse import RULES
-from scoring.tools.arguments import markdown_table, write_lines
+from scoring.offline.arguments import markdown_table, write_lines
+from scoring.tools.baselines.resolution import METHODS, WINDOWS
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
-from scoring.tools.builders.reading import digest_of, loader
-from scoring.tools.builders.season import SeasonFolder
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal
+from scoring.tools.builders.season import SeasonFolder, placement, printed_rows
+from scoring.tools.builders.store import SQL, Store
 from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
 #: The collection is the papers of the corpus, or whatever its papers refer to.
 COLLECTIONS = ("papers", "references")
-#: Corpora that come in sentences.
-SPLIT_FORMS = ("lines", "clsumm", "scixml")
 
-_INTERNAL = """
-CREATE TABLE internal AS
-SELECT r.paper_id, r.target, min(r.place) AS place FROM refs r
-WHERE (:references OR r.target IN (SELECT paper_id FROM papers)) AND r.target <> r.paper_id
-GROUP BY r.paper_id, r.target;
-"""
-_TESTED = """
-CREATE TABLE tested AS SELECT paper_id, count(*) AS candidates FROM internal
-GROUP BY paper_id HAVING count(*) >= :fewest;
-"""
-_REFERENCES = """
-SELECT i.paper_id, i.target AS ref_id, r.raw, coalesce(nullif(p.title, ''), r.title) AS title,
-    nullif(p.abstract, '') AS abstract, nullif(p.text, '') AS text, coalesce(r.year, p.year) AS year
-FROM internal i JOIN tested USING (paper_id) JOIN refs r ON r.place = i.place
-LEFT JOIN papers p ON p.paper_id = i.target ORDER BY i.place
-"""
-_PAPERS = """
-SELECT p.paper_id, p.title, p.authors, p.field AS discipline, p.year, p.licence FROM papers p
-JOIN tested USING (paper_id) ORDER BY paper_id
-"""
-_CONTEXTS = "SELECT c.* FROM contexts c JOIN tested USING (paper_id) ORDER BY c.paper_id, c.number"
-_TARGETS = """
-SELECT r.ref_id, r.target FROM refs r JOIN internal i ON i.paper_id = r.paper_id AND i.target = r.target
-WHERE r.paper_id = ?
-"""
-_CITATIONS = "SELECT paper_id AS citing, target AS cited FROM internal ORDER BY cited, citing"
-_INLINKS = """
-SELECT r.target AS ref_id, c.paper_id AS citing, c.before, c.sentence, c.after
-FROM contexts c, json_each(c.gold) g JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = g.value
-WHERE r.target IN (SELECT target FROM internal JOIN tested USING (paper_id))
-    AND NOT (:without_tested AND c.paper_id IN (SELECT paper_id FROM tested)) ORDER BY r.target, c.number
-"""
 _SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
 
 
@@ -94,17 +62,17 @@ def build_resolution(
     with read_corpus(corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around) as store:
         choose(store, rules)
         write_lines(season.gold / CONTEXTS, counted(resolvable(store)))
-        for file, query in ((REFERENCES, _REFERENCES), (PAPERS, _PAPERS)):
+        for file, query in ((REFERENCES, SQL["resolution: references"]), (PAPERS, SQL["resolution: papers"])):
             rows = map(dict, store.rows(query))
             filled = ({key: value for key, value in row.items() if value not in (None, "")} for row in rows)
             write_lines(season.gold / file, filled)
-        write_lines(season.gold / CITATIONS, map(dict, store.rows(_CITATIONS)))
+        write_lines(season.gold / CITATIONS, map(dict, store.rows(SQL["resolution: citations"])))
         if rules.with_inlinks:
             write_lines(season.gold / INLINKS, inlinks_of(store))
         options = {name: value for name, value in vars(rules).items() if name != "inlinks_without"}
         facts = {
             "corpus": {"form": name, "sha256": digest_of(corpus), **store.sizes()},
-            "rules": {**options, "sentences": RULES if name not in SPLIT_FORMS else "as given"},
+            "rules": {**options, "sentences": RULES if name not in SENTENCES else "as given"},
             "papers": store.value("SELECT count(*) FROM tested"),
             "candidates": store.value("SELECT coalesce(sum(candidates), 0) FROM tested"),
             "contexts": groups.total(),
@@ -132,23 +100,25 @@ def build_resolution(
 
 def choose(store: Store, rules: ResolutionRules) -> None:
     """Fill the tables `internal`, the references that are in the collection, and `tested`, the papers."""
-    store.connection.execute(_INTERNAL.strip().rstrip(";"), {"references": rules.collection == "references"})
+    store.connection.execute(SQL["resolution: internal"], {"references": rules.collection == "references"})
     store.connection.execute("CREATE UNIQUE INDEX by_paper ON internal (paper_id, target)")
-    store.connection.execute(_TESTED.strip().rstrip(";"), {"fewest": rules.fewest_references})
+    store.connection.execute(SQL["resolution: tested"], {"fewest": rules.fewest_references})
 
 
 def inlinks_of(store: Store, *, without_tested: bool = True) -> Iterator[dict[str, Any]]:
-    return map(dict, store.rows(_INLINKS, {"without_tested": without_tested}))
+    return map(dict, store.rows(SQL["resolution: inlinks"], {"without_tested": without_tested}))
 
 
 def resolvable(store: Store) -> Iterator[dict[str, Any]]:
     """The contexts of the tested papers; gold is what the collection has of each group."""
     paper: str | None = None
     targets: dict[str, str] = {}
-    for row in store.rows(_CONTEXTS):
+    for row in store.rows(SQL["resolution: contexts"]):
         if row["paper_id"] != paper:
             paper = row["paper_id"]
-            targets = {row["ref_id"]: row["target"] for row in store.rows(_TARGETS, (paper,))}
+            targets = {
+                row["ref_id"]: row["target"] for row in store.rows(SQL["resolution: targets"], (paper,))
+            }
         cited = [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]
         if cited:
             yield {
@@ -157,3 +127,27 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
                 "n_markers": row["markers"],
                 **({"zone": row["zone"]} if row["zone"] else {}),
             }
+
+
+TABLE = "Table 1"
+
+
+def _key(name: str) -> str:
+    """A method as it is printed: without `and`, blanks and signs."""
+    return re.sub(r"\band\b|\W", "", name)
+
+
+def placements(published: Path) -> Iterator[str]:
+    """A table for each window: its methods as printed, beside the runs of every method here."""
+    what, expected = "of methods and windows", "examples/citation-resolution-2014/duma-klein-2014.json"
+    rows = printed_rows(published, TABLE, what, expected)
+    systems, windows = (dict.fromkeys(str(row.get(field)) for row in rows) for field in ("system", "window"))
+    methods = {_key(name): name for name in METHODS}
+    sides = {str(window).replace("-", " "): str(window) for window in WINDOWS}
+    is_whole = 0 < len(rows) == len(systems) * len(windows)
+    if not is_whole or not set(map(_key, systems)) <= set(methods) or not set(windows) <= set(sides):
+        raise refusal(f"has no {TABLE} {what}", published, expected)
+    for window in windows:
+        named = {name: f"{methods[_key(name)]}, {sides[window]}" for name in systems}
+        beside = {"rules": "official", "metrics": {"accuracy": "success@n"}, "systems": named}
+        yield placement(beside, table=TABLE, metric="accuracy", where={"window": window})

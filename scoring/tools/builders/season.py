@@ -6,15 +6,16 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scoring.tools.baselines import baseline
 from scoring.tools.baselines.resolution import BY_METHOD, QUERIES, possible
+from scoring.tools.builders.reading import refusal
 from tasks.types.baselines import Baseline
 from tasks.types.files import open_inputs
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
-NO_OTHERS: Mapping[str, Baseline] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +37,10 @@ class SeasonFolder:
     def gold(self) -> Path:
         return self.folder / GOLD
 
-    def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] = NO_OTHERS) -> list[str]:
+    def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] | None = None) -> list[str]:
         missing = []
         entries = []
-        for name, system in {**{name: baseline(name) for name in baselines}, **further}.items():
+        for name, system in {**{name: baseline(name) for name in baselines}, **(further or {})}.items():
             run = self.folder / BASELINES / f"{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.jsonl"
             run.parent.mkdir(exist_ok=True)
             try:
@@ -77,3 +78,27 @@ def every_method(gold: Path) -> dict[str, Baseline]:
         for method in possible(open_inputs([gold]))
         for window in QUERIES
     }
+
+
+def printed_rows(published: Path, table: str, what: str, expected: str) -> list[dict[str, Any]]:
+    """The rows of a published table, from a file of published results. Raises InputRefused."""
+    try:
+        tables = json.loads(published.read_bytes())["tables"]
+        return [dict(row) for row in next(one["rows"] for one in tables if one["id"] == table)]
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
+        raise refusal(f"has no {table} {what}", published, expected) from fault
+
+
+def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
+    """The tables of a season file that set a published table beside its board."""
+    heads = (("[[tasks.published]]", facts), ("[tasks.published.recomputed]", recomputed))
+    lines = []
+    for head, values in heads:
+        lines += [head, *(f"{key} = {_inline(value)}" for key, value in values.items() if value)]
+    return "\n".join([*lines, ""])
+
+
+def _inline(value: str | Mapping[str, str]) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)
+    return "{ " + ", ".join(f"{json.dumps(key)} = {json.dumps(word)}" for key, word in value.items()) + " }"

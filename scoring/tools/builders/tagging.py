@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from scoring.tools.builders.classes import LengthThresholds, Rules
-from scoring.tools.builders.corpus import PLACEHOLDER
+from scoring.tools.builders.corpus import PLACEHOLDER, spacy_package
 from scoring.tools.builders.parts import Workers, whole
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.store import SQL, Store
 from tasks.types.problems import Problem
-from tasks.types.unavailable import Unavailable
 
 #: Penn tags by group; a tag of none of them is among the others.
 GROUPS = {
@@ -38,18 +37,10 @@ class Tagger:
     """Tags sentences with their placeholder in them, since without it their grammar is another."""
 
     def __init__(self, pipeline: str) -> None:
-        try:
-            import spacy
-        except ImportError as missing:
-            raise Unavailable("parts of speech need the package spacy") from missing
-        try:
-            # The tags alone are needed; lemmas, names and the grammar take most of the time.
-            self._nlp = spacy.load(pipeline, disable=("parser", "ner", "lemmatizer"))
-        except OSError as missing:
-            raise Unavailable(f"there is no spaCy pipeline “{pipeline}”") from missing
+        # The tags alone are needed; lemmas, names and the grammar take most of the time.
+        left_out = ("parser", "ner", "lemmatizer")
         self.pipeline = pipeline
-        meta = self._nlp.meta
-        self.name = f"{meta['lang']}_{meta['name']}-{meta['version']}"
+        self._nlp, self.name = spacy_package(pipeline, "a tagger", disable=left_out)
 
     def neighbours(self, sentences: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Neighbours]]:
         spaced = (
@@ -71,12 +62,6 @@ class Tagger:
 
 #: So many numbers of contexts are a range, whoever tags it.
 RANGE = 20_000
-_TO_TAG = """
-SELECT f.number, c.sentence FROM features f JOIN contexts c ON c.number = f.number
-WHERE f.number > :after AND f.number <= :last
-    AND (:every OR (f.length_class = 'medium' AND f.location_class = 'middle')) ORDER BY f.number
-"""
-_TAGGED = "INSERT INTO tags VALUES (:number, :word_before, :pos_before, :word_after, :pos_after)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +88,9 @@ def tag(
     bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
     if workers.are_alone and not is_kept:
         for after, last in bounds:
-            store.write(_TAGGED, _tagged(store.connection, tagger, after, last, rules.every_context))
+            store.write(
+                SQL["tagging: tagged"], _tagged(store.connection, tagger, after, last, rules.every_context)
+            )
         return
     facts = [tagger.name, rules.every_context, thresholds.low, thresholds.high, rules.location_bounds, RANGE]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -124,7 +111,7 @@ def tag(
     store.connection.commit()
     workers.run(_tag_range, ranges)
     for stretch in ranges:
-        store.write(_TAGGED, json.loads(stretch.out.read_text(encoding="utf-8")))
+        store.write(SQL["tagging: tagged"], json.loads(stretch.out.read_text(encoding="utf-8")))
 
 
 def _tag_range(stretch: _Range) -> list[Problem]:
@@ -141,7 +128,7 @@ def _tagged(
     connection: sqlite3.Connection, tagger: Tagger, after: int, last: int, is_everything: bool
 ) -> Iterator[dict[str, Any]]:
     values = {"after": after, "last": last, "every": is_everything}
-    for number, around in tagger.neighbours(connection.execute(_TO_TAG, values)):
+    for number, around in tagger.neighbours(connection.execute(SQL["tagging: to tag"], values)):
         yield {"number": number, **around}
 
 

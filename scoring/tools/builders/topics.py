@@ -11,9 +11,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from statistics import fmean, pstdev
 from tempfile import TemporaryDirectory
@@ -21,36 +22,15 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from scoring.metrics.discourse import RULES, sentence_spans
-from scoring.tools.arguments import markdown_table
+from scoring.offline.arguments import markdown_table
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
-from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.reading import SENTENCES, digest_of, letters, loader, refusal
+from scoring.tools.builders.store import SQL, Store
 from tasks.types.clsumm.citances import merged_facets, named_sentences, spans
 from tasks.types.clsumm.pairs import publication_year
 from tasks.types.clsumm.topics import InputTopic, Topic, read_input_topics
 from tasks.types.files import open_inputs
 
-_TEXTS = """
-CREATE TABLE texts (place INTEGER PRIMARY KEY, paper_id TEXT, section TEXT, printed TEXT, unmarked TEXT);
-CREATE INDEX texts_by_paper ON texts (paper_id);
-"""
-_CITING = """
-SELECT r.target AS cited, c.paper_id AS citing, p.year, min(c.markers) = 1 AS is_single
-FROM contexts c, json_each(c.gold) g JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = g.value
-JOIN papers p ON p.paper_id = c.paper_id
-WHERE r.target <> c.paper_id AND r.target IN (SELECT paper_id FROM papers)
-GROUP BY cited, citing ORDER BY cited, citing
-"""
-_PAPER = """
-SELECT paper_id, title, year, citations,
-    text <> '' OR EXISTS (SELECT 1 FROM texts t WHERE t.paper_id = p.paper_id) AS has_text
-FROM papers p WHERE paper_id = ?
-"""
-_CONTEXTS = """
-SELECT DISTINCT c.number, c.before, c.sentence, c.after, c.marker, c.section
-FROM contexts c, json_each(c.gold) g JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = g.value
-WHERE c.paper_id = ? AND r.target = ? ORDER BY c.number
-"""
 OLDEST, NEWEST, SINGLE, YEAR = "the oldest", "the newest", "cites outside a list", "of another year"
 
 
@@ -59,7 +39,7 @@ class Texts(Store):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, with_texts=True, **named)
-        self.connection.executescript(_TEXTS)
+        self.connection.executescript(SQL["topics: texts"])
 
     def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
         rows = [(paper_id, section, printed, unmarked) for printed, unmarked in sentences]
@@ -111,9 +91,9 @@ def choose(store: Texts, rules: TopicRules) -> Chosen:
     """Topics in the order of the lot, which the seed and a paper's id decide alone."""
     left_out: Counter[str] = Counter()
     eligible = []
-    for cited, rows in groupby(store.rows(_CITING), key=lambda row: row["cited"]):
+    for cited, rows in groupby(store.rows(SQL["topics: citing"]), key=lambda row: row["cited"]):
         citing = [Citing(row["citing"], row["year"], bool(row["is_single"])) for row in rows]
-        paper = next(store.rows(_PAPER, (cited,)))
+        paper = next(store.rows(SQL["topics: paper"], (cited,)))
         citations = paper["citations"] if paper["citations"] is not None else len(citing)
         if reason := _reason_against(paper, citations, citing, rules):
             left_out[reason] += 1
@@ -143,7 +123,8 @@ def _reason_against(paper: Any, citations: int, citing: Sequence[Citing], rules:
 def chosen_citing(citing: Sequence[Citing], rules: TopicRules) -> Iterator[tuple[Citing, str]]:
     drawn = sorted(citing, key=lambda paper: lot(rules.seed, paper.paper_id))
     dated = [paper for paper in drawn if paper.year is not None]
-    ends = {min(dated, key=_year): OLDEST, max(dated, key=_year): NEWEST}
+    year = attrgetter("year")
+    ends = {min(dated, key=year): OLDEST, max(dated, key=year): NEWEST}
     yield from ends.items()
     years = {paper.year for paper in ends}
     others = [paper for paper in drawn if paper not in ends]
@@ -155,16 +136,8 @@ def chosen_citing(citing: Sequence[Citing], rules: TopicRules) -> Iterator[tuple
             left -= 1
 
 
-def _year(citing: Citing) -> int:
-    return citing.year or 0
-
-
 def lot(seed: int, name: str) -> str:
     return hashlib.sha256(json.dumps([seed, name]).encode()).hexdigest()
-
-
-def contexts(store: Store, citing: str, cited: str) -> Iterator[Any]:
-    return store.rows(_CONTEXTS, (citing, cited))
 
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
@@ -257,7 +230,7 @@ class Written:
         return sid, self.sentences[sid - 1][1]
 
     def xml(self) -> str:
-        lines = ["<PAPER>", _element(0, 0, self.title)]
+        lines = ["<PAPER>", element(0, 0, self.title)]
         sid = 0
         for number, (section, group) in enumerate(groupby(self.sentences, key=itemgetter(0)), start=1):
             name = quoteattr(" ".join(section.split()))
@@ -265,7 +238,7 @@ class Written:
             lines.append("<ABSTRACT>" if is_abstract else f'<SECTION title={name} number="{number}">')
             for place, (_, sentence) in enumerate(group, start=1):
                 sid += 1
-                lines.append(_element(sid, place, sentence))
+                lines.append(element(sid, place, sentence))
             lines.append("</ABSTRACT>" if is_abstract else "</SECTION>")
         return "\n".join([*lines, "</PAPER>", ""])
 
@@ -291,13 +264,13 @@ def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Pa
     paper = written(store, topic.paper_id)
     (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
     abstract = [sentence for section, sentence in paper.sentences if section == ABSTRACT]
-    lines = [_element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
+    lines = [element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
     summary = "\n".join([*lines, ""])
     (files["summary"] / f"{name}.abstract.txt").write_text(summary, encoding="utf-8")
     citances: list[str] = []
     for citing, _ in topic.citing:
         citing_paper = written(store, citing.paper_id)
-        for context in contexts(store, citing.paper_id, topic.paper_id):
+        for context in store.rows(SQL["topics: contexts"], (citing.paper_id, topic.paper_id)):
             sid, text = citing_paper.place_of(context)
             values = {
                 "Citance Number": str(len(citances) + 1),
@@ -306,7 +279,7 @@ def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Pa
                 "Citation Marker Offset": f"['{sid}']",
                 "Citation Marker": escape(" ".join((context["marker"] or MARK).split())),
                 "Citation Offset": f"['{sid}']",
-                "Citation Text": _element(sid, sid, text),
+                "Citation Text": element(sid, sid, text),
                 "Reference Offset": "[]",
                 **dict.fromkeys(("Reference Text", "Discourse Facet", "Annotator"), ""),
             }
@@ -337,13 +310,13 @@ def written(store: Texts, paper_id: str) -> Written:
     return result
 
 
-def _element(sid: int, ssid: int, sentence: str) -> str:
-    return f'<S sid="{sid}" ssid="{ssid}">{escape(" ".join(sentence.split()))}</S>'
+def element(sid: int, ssid: int | None, sentence: str) -> str:
+    place = "" if ssid is None else f' ssid="{ssid}"'
+    return f'<S sid="{sid}"{place}>{escape(" ".join(sentence.split()))}</S>'
 
 
 def _letters(sentence: str) -> str:
-    unmarked = sentence.replace(PLACEHOLDER, "").replace(OTHER, "")
-    return "".join(character for character in unmarked.lower() if character.isalnum())
+    return letters(sentence.replace(PLACEHOLDER, "").replace(OTHER, ""))
 
 
 TOPICS, SHEET, FACTS = "topics", "datasheet.md", "datasheet.json"
@@ -353,7 +326,10 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
     read = loader(form, corpus)
     if (out / TOPICS).exists():
         raise refusal("it is there already", out / TOPICS, "a new folder")
-    with TemporaryDirectory(prefix="citeboard-topics-") as folder, Texts(Path(folder) / "corpus") as store:
+    with (
+        TemporaryDirectory(prefix="citeboard-topics-") as folder,
+        closing(Texts(Path(folder) / "corpus")) as store,
+    ):
         read.load(corpus, store)
         chosen = choose(store, rules)
         papers = [citing.paper_id for topic in chosen.topics for citing, _ in topic.citing]

@@ -12,7 +12,7 @@ from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
 from scoring.metrics.entailment import Pair
 from scoring.offline.entailment_exchange import pair_line, pending_pairs
-from scoring.tools.demo.papers import SUBJECTS, Subject, chance, write_lines
+from scoring.tools.demo.papers import DATA, SUBJECTS, Subject, chance, write_lines
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.positional_citations.claims import ROOT, ClaimRules, text_to_parse
@@ -60,31 +60,13 @@ _SHORT = {"signals": ("cue", "hard"), "people": ("readers", "source")}
 def passages(subject: Subject) -> list[tuple[str, str]]:
     slots = dict(subject.phrases)
     other = SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
-    texts = [(title.format_map(slots), text.format_map(slots)) for title, text in _PASSAGES]
+    texts = [
+        (title.format_map(slots), text.format_map(slots)) for title, text in DATA["positional"]["passages"]
+    ]
     return [
         *texts,
         (f"{other['Task']}: an overview", f"{other['Cue']} separated {other['easy']} in most cases."),
     ]
-
-
-_PASSAGES = (
-    ("What tells in {task}", "{Cue} separated {easy} in most cases."),
-    ("Limits of {rival}", "{Hard} misled {rival} and readers alike."),
-    ("{Task}: an overview", "The field began with {rival} and has grown since."),
-    ("The data", "{Readers} marked {items}. The data came from {source}."),
-)
-
-
-#: By what is asked the sentences of the full answer, each of roles and phrases.
-_SENTENCES = {
-    "signals": (
-        "subject {Cue}, verb separated, cited:1 {easy}, cc and, subject {hard}, verb misled, cited:2 {rival}",
-    ),
-    "people": (
-        "subject {Readers}, verb marked, cited:4 {items}",
-        "subject The data, verb came, prep from, cited:4 {source}",
-    ),
-}
 
 
 def _sentences(subject: Subject, dataset: str) -> list[Parts]:
@@ -93,7 +75,7 @@ def _sentences(subject: Subject, dataset: str) -> list[Parts]:
             (role, text.format_map(subject.phrases))
             for role, _, text in (p.partition(" ") for p in template.split(", "))
         ]
-        for template in _SENTENCES[dataset]
+        for template in DATA["positional"]["sentences"][dataset]
     ]
 
 

@@ -1,25 +1,12 @@
-"""Places where papers cite others: for recommending and for resolving citations."""
+"""Places where papers cite others, for recommending and for resolving citations; and citation texts."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from scoring.tools.demo.papers import SUBJECTS, Subject, chance
+from scoring.tools.demo.papers import DATA, MARKER, PAPERS, SUBJECTS, Paper, Subject, chance
 
 Record = dict[str, Any]
 
-#: By kind of work its title, two sentences that cite it, near and free, and what for.
-KINDS = (
-    ("{Task} with {method}", "{Task} has been done with {method}<REF>.",
-     "Learning from few marked examples is well established<REF>.", "method"),
-    ("How far do {cue} carry? A study of {items}",
-     "That {cue} carry much of the signal was shown on {items}<REF>.",
-     "Following <REF>, we trust what is seen more than what is written.", "result"),
-    ("A corpus of {items} from {source}",
-     "We train on the corpus of {items} from {source} that <REF> made available.",
-     "Data of this kind were first collected by <REF> and are still the largest.", "background"),
-    ("What makes {hard} hard", "The trouble with {hard} is described in <REF>.",
-     "Some cases are difficult even for experts<REF>, and we leave them out.", "background"),
-)  # fmt: skip
 SECTIONS = ("1 Introduction", "2 Related work", "3 Method", "4 Results")
 #: A paper cites its own subject and the next ones, as many as this.
 NEIGHBOURS = 3
@@ -35,10 +22,10 @@ def reference_id(subject: Subject, kind: int) -> str:
 def references() -> Iterator[Record]:
     for place, _ in enumerate(SUBJECTS):
         for subject in _cited(place):
-            for kind, (title, *_) in enumerate(KINDS):
+            for kind, work in enumerate(DATA["kinds"]):
                 drawn = chance("reference", subject.name, kind)
                 year = subject.year - drawn.randrange(1, 9)
-                raw = f"{subject.authors}, {year}. {title.format_map(subject.phrases)}."
+                raw = f"{subject.authors}, {year}. {work['title'].format_map(subject.phrases)}."
                 yield {"paper_id": _paper_id(place), "ref_id": reference_id(subject, kind), "raw": raw}
 
 
@@ -63,7 +50,7 @@ def diagnostic() -> Iterator[Record]:
             "citation_group": str(chance("cited", subject.name, kind).randrange(10)),
             "length_class": "short" if words <= 9 else "medium" if words <= 12 else "long",
             "location_class": "end" if len(after) <= 1 else "middle" if len(before) > 20 else "start",
-            "context_type": KINDS[kind][3],
+            "context_type": DATA["kinds"][kind]["type"],
             "pos_before": "noun" if before[-1:].isalpha() else "preposition",
             "pos_after": None if len(after) <= 1 else "verb",
             "low_resource": SUBJECTS[place].field if SUBJECTS[place].field in LOW_RESOURCE else None,
@@ -87,7 +74,7 @@ def contexts() -> Iterator[Record]:
 
 def _places() -> Iterator[tuple[int, Subject, int, bool]]:
     for place, _ in enumerate(SUBJECTS):
-        for turn in range(2 * len(KINDS)):
+        for turn in range(2 * len(DATA["kinds"])):
             subject = _cited(place)[turn % 2]
             yield place, subject, turn // 2, chance("near", place, turn).random() < 0.6
 
@@ -97,8 +84,41 @@ def _cited(place: int) -> list[Subject]:
 
 
 def _sentence(subject: Subject, kind: int, is_near: bool) -> str:
-    return KINDS[kind][1 if is_near else 2].format_map(subject.phrases)
+    text: str = DATA["kinds"][kind]["near" if is_near else "free"]
+    return text.format_map(subject.phrases)
 
 
 def _paper_id(place: int) -> str:
     return f"P{place + 1:02}"
+
+
+SCHEMES = ("intent", "corwa")
+
+
+def sentences() -> Iterator[tuple[Record, list[Paper]]]:
+    for place, paper in enumerate(PAPERS):
+        for turn in range(2):
+            target = DATA["targets"][(place + turn) % len(DATA["targets"])]
+            text = target["text"].format_map(paper.subject.phrases).replace(MARKER, "[0]")
+            labels = {scheme: [target[scheme]] for scheme in SCHEMES}
+            name = f"sentences-{2 * place + turn:02}"
+            yield {"id": name, "input": [" ".join(paper.abstract)], "target": text, "labels": labels}, [paper]
+
+
+def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
+    for place, paper in enumerate(PAPERS):
+        cited = [PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)]
+        abstract = " ".join(paper.abstract[1:3])
+        targets = (DATA["targets"][(place + turn) % 2] for turn in range(len(cited)))
+        parts = [DATA["first"], *targets, DATA["last"]]
+        texts = [
+            part["text"].format_map(about.subject.phrases).replace(MARKER, f"[{number - 1}]")
+            for number, (part, about) in enumerate(zip(parts, [paper, *cited, paper], strict=True))
+        ]
+        record = {
+            "id": f"paragraphs-{place:02}",
+            "input": [f"<abs> {abstract} </abs>", *(" ".join(source.abstract) for source in cited)],
+            "target": " ".join(texts),
+            "labels": {scheme: [part[scheme] for part in parts] for scheme in SCHEMES},
+        }
+        yield record, cited

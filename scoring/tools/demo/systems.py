@@ -2,14 +2,15 @@
 quality says, and another that is not far from it otherwise. Runs of equal quality are tied by chance alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scoring.tools.demo import answers, retrieval, texts
-from scoring.tools.demo.papers import SUBJECTS, chance, write_lines
-from scoring.tools.demo.topics import Topic, read_topics, write_topics
+from scoring.tools.demo import answers, retrieval
+from scoring.tools.demo.papers import DATA, SUBJECTS, chance, write_lines
+from scoring.tools.demo.topics import TOPICS, Topic, read_topics, write_topics
 
 Record = dict[str, Any]
 Topics = Sequence[Topic]
@@ -17,6 +18,8 @@ Topics = Sequence[Topic]
 #: CL-Summ's facets, the commonest first.
 FACETS = ("Method", "Results", "Implication", "Aim", "Hypothesis")
 LONGEST = 10
+#: What all tasks practise on; evaluation and pilot have topics of their own.
+SPLIT = "demo"
 #: The sentences that the lead of task 2 takes.
 EVERY = 8
 
@@ -32,79 +35,48 @@ class System:
     def slug(self) -> str:
         return self.name.lower().replace(" ", "-")
 
+    @property
+    def costs(self) -> dict[str, float]:
+        """As invented as its answers: what is better costs more."""
+        seconds = round(3 * 1000**self.quality)
+        return {"wall_seconds": seconds, "cpu_seconds": 2 * seconds, "memory_mib": round(200 + 9 * seconds)}
 
-#: Of tasks 1A and 1B.
-_SPANS = (
-    System("Avocet", "Span pointer",
-           "A pointer network over sentences, trained on citances of earlier seasons.", 0.74),
-    System("Bittern", "Neighbour context",
-           "The citation text with its neighbours, held against each sentence.", 0.71),
-    System("Curlew", "Facet rules", "The best sentence; facets from keywords and from its section.", 0.55),
-    System("Fulmar", "Lexical top 2",
-           "The two sentences with the highest TF-IDF cosine; facets from keywords.", 0.52),
-    System("Dunlin", "Bigram overlap", "The sentences that share most word pairs for their length.", 0.36),
-    System("Egret", "Unsteady", "Sentences drawn from the best six.", 0.2),
-)  # fmt: skip
-#: By slug of the task the systems that teams send to it.
+
+#: By slug of the task the systems that teams send to it; tasks 1A and 1B share theirs.
 SYSTEMS = {
-    "1a": _SPANS,
-    "1b": _SPANS,
-    "2": (
-        System("Curlew", "Community first", "What other papers cite most, in the order of the paper.", 0.8),
-        System("Avocet", "Span summariser", "The sentences that the system of task 1A points to most.", 0.76),
-        System("Bittern", "Section leads",
-               "The first sentence of each section and some of the abstract.", 0.45),
-        System("Fulmar", "Central sentences", "The sentences nearest to all others.", 0.4),
-        System("Egret", "Random sentences", "Eight sentences by lot.", 0.05),
-    ),
-    "citation-texts": (
-        System("Bittern", "Draft and check",
-               "A draft from the abstracts, checked sentence by sentence.", 0.8),
-        System("Curlew", "Retrieve and edit",
-               "The nearest citation text of the training data, edited.", 0.75),
-        System("Avocet", "Last sentences",
-               "The last sentence of each cited abstract, behind its mark.", 0.35),
-        System("Fulmar", "Key sentences", "The sentence of each abstract with the most frequent words.", 0.3),
-        System("Egret", "First sentences", "The first sentence of each cited abstract with its mark.", 0.0),
-    ),
-    "recommendation": (
-        System("Dunlin", "Dual encoder", "Sentences and titles in one space, trained on pairs.", 0.66),
-        System("Curlew", "Reranked BM25", "BM25's best hundred, reordered by a cross encoder.", 0.62),
-        System("Fulmar", "Co-citation", "What is cited beside what the paper cites already.", 0.4),
-        System("Avocet", "Title words", "Titles that share the most rare words with the sentence.", 0.36),
-        System("Egret", "Most cited", "The most cited works of the field.", 0.12),
-    ),
-    "resolution": (
-        System("Avocet", "Contexts of others", "A reference is what others write where they cite it.", 0.72),
-        System("Dunlin", "Dual encoder", "Contexts and references in one space.", 0.69),
-        System("Bittern", "Section prior", "References by the section that they are usually cited in.", 0.45),
-        System("Fulmar", "Author names", "Names in the context against names in the reference.", 0.3),
-    ),
-    "positional": (
-        System("Curlew", "Cite while writing",
-               "Each clause is written from one passage and marked at once.", 0.85),
-        System("Bittern", "Attribute after", "The answer first; marks are set by a second model.", 0.8),
-        System("Dunlin", "Prompted marks", "A general model that is asked to cite.", 0.5),
-        System("Egret", "Nearest passage", "The passage that shares the most words with the clause.", 0.35),
-    ),
-}  # fmt: skip
+    task: tuple(System(**facts) for facts in systems)
+    for of_them, systems in DATA["systems"].items()
+    for task in (("1a", "1b") if of_them == "spans" else (of_them,))
+}
+#: Of every task of the second season, whose runs are files.
+FIELD_SYSTEMS = (
+    System("Avocet", "Tuned encoder", "An encoder that was tuned on other data of the kind.", 0.82),
+    System("Curlew", "Prompted model", "A general model that is asked, with three examples.", 0.76),
+    System("Fulmar", "Rules of thumb", "Cue words, and else what is most frequent.", 0.55),
+    System("Egret", "By lot", "Answers drawn by lot.", 0.2),
+)
 #: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.
 LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
 
 
-def write_runs(folder: Path, topics: Topics) -> None:
-    writers: dict[str, Callable[[System], Iterator[Record]]] = {
-        "1a": lambda system: _spans(system, topics),
-        "1b": lambda system: _spans(system, topics),
-        "2": lambda system: _summaries(system, topics),
-        "citation-texts": _texts,
-        "recommendation": _recommended,
-        "resolution": _resolved,
-        "positional": _answers,
+def of_split(name: str, split: str) -> str:
+    """What the folder of this split's part is called."""
+    return name if split == SPLIT else f"{name}-{split}"
+
+
+def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:
+    writers: dict[tuple[str, str], Callable[[System], Iterator[Record]]] = {
+        ("2", SPLIT): partial(_summaries, topics=topics[SPLIT]),
+        ("citation-texts", SPLIT): _texts,
+        ("recommendation", SPLIT): _recommended,
+        ("resolution", SPLIT): _resolved,
+        ("positional", SPLIT): _answers,
     }
-    for task, records in writers.items():
+    for split, of_it in topics.items():
+        writers |= {(task, split): partial(_spans, topics=of_it) for task in ("1a", "1b")}
+    for (task, split), records in writers.items():
         for system in (*SYSTEMS[task], LEAD):
-            write_lines(folder / task / f"{system.slug}.jsonl", records(system))
+            write_lines(folder / of_split(task, split) / f"{system.slug}.jsonl", records(system))
 
 
 def _spans(system: System, topics: Topics) -> Iterator[Record]:
@@ -148,12 +120,12 @@ def _summaries(system: System, topics: Topics) -> Iterator[Record]:
 
 def _texts(system: System) -> Iterator[Record]:
     cut = {"Last sentences": -1, "Lead": 0, "First sentences": 0}
-    for record, papers in (*texts.sentences(), *texts.paragraphs()):
+    for record, papers in (*retrieval.sentences(), *retrieval.paragraphs()):
         drawn = chance(system.name, record["id"])
         sentences = []
         for number, paper in enumerate(papers):
             if drawn.random() < system.quality:
-                wording = drawn.choice([target for _, target, _, _ in texts.TARGETS[:3]])
+                wording = drawn.choice([target["text"] for target in DATA["targets"][:3]])
                 sentences.append(wording.format_map(paper.subject.phrases).replace("@", f"[{number}]"))
             else:
                 place = cut.get(system.name, drawn.randrange(5))
@@ -161,7 +133,8 @@ def _texts(system: System) -> Iterator[Record]:
         if drawn.random() < system.quality and len(papers) > 1:
             sentences.append("We bring this together.")
         intents = ["Uses" if drawn.random() < system.quality / 3 else "Background" for _ in sentences]
-        labels = {"intent": intents, "corwa": ["Single_summ"] * len(sentences)}
+        corwa = ["Reflection" if drawn.random() < system.quality / 2 else "Single_summ" for _ in sentences]
+        labels = {"intent": intents, "corwa": corwa}
         yield {"id": record["id"], "prediction": " ".join(sentences), "labels": labels}
 
 
@@ -199,11 +172,12 @@ def _answers(system: System) -> Iterator[Record]:
 
 
 def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
-    topics = folder / "topics"
-    write_topics(topics)
+    topics = {split: folder / of_split("topics", split) for split in TOPICS}
+    for split, papers in TOPICS.items():
+        write_topics(topics[split], papers)
     for name, records in {
-        "citation-texts/sentences": (record for record, _ in texts.sentences()),
-        "citation-texts/paragraphs": (record for record, _ in texts.paragraphs()),
+        "citation-texts/sentences": (record for record, _ in retrieval.sentences()),
+        "citation-texts/paragraphs": (record for record, _ in retrieval.paragraphs()),
         "recommendation/references": retrieval.references(),
         "recommendation/diagnostic": retrieval.diagnostic(),
         "resolution/references": retrieval.references(),
@@ -214,7 +188,9 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
     positional = folder / "positional"
     positional.mkdir()
     answers.write_questions(positional / "questions.json")
-    write_runs(folder / "runs", read_topics([*topics.iterdir(), *written_by_hand]))
+    by_hand = {SPLIT: written_by_hand}
+    read = {split: read_topics([*at.iterdir(), *by_hand.get(split, ())]) for split, at in topics.items()}
+    write_runs(folder / "runs", read)
     # Parses and labels are of the answers as they were written.
     answers.write_parses(positional / "parses.jsonl")
     answers.write_labels(

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
-from xml.sax.saxutils import escape
 
-from scoring.tools.demo.papers import PAPERS, Paper, citing_papers
+from scoring.tools.builders.topics import ABSTRACT, Written, element
+from scoring.tools.demo.papers import DATA, PAPERS, Paper, citing_papers
 
-#: How many topics are written, with so many citing papers and citations in each.
-TOPICS, CITING, CITATIONS = 8, 4, 4
+#: By split the papers that become its topics, with so many citing papers and citations in each.
+TOPICS = {"demo": PAPERS[:5], "evaluation": PAPERS[5:9], "pilot": PAPERS[9:12], "2024": PAPERS[12:]}
+CITING, CITATIONS = 4, 4
 _FIELDS = re.compile(r"(?:^| \| )([A-Z][A-Za-z ]+): (.*?)(?= \| [A-Z][A-Za-z ]+: | \|$)")
 _NUMBER = re.compile(r"'(\d+)'")
 _FACET = re.compile(r"(\w+)_Citation")
@@ -37,9 +38,9 @@ class Topic:
     citances: tuple[Citance, ...]
 
 
-def write_topics(folder: Path) -> None:
-    for place, paper in enumerate(PAPERS[:TOPICS]):
-        name = f"D{paper.subject.year % 100:02}-{2001 + place}"
+def write_topics(folder: Path, papers: Sequence[Paper]) -> None:
+    for paper in papers:
+        name = f"D{paper.subject.year % 100:02}-{2001 + PAPERS.index(paper)}"
         for path, text in _files(name, paper).items():
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_text(text, encoding="utf-8")
@@ -81,7 +82,7 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
     for sentence in paper.sentences:
         texts = sections.setdefault(sentence.section, [])
         texts.append(sentence.text)
-        quoted[sentence.number] = _s(sentence.number, len(texts), sentence.text)
+        quoted[sentence.number] = element(sentence.number, len(texts), sentence.text)
     files = {f"Reference_XML/{topic}.xml": _paper_xml(paper.title, sections)}
     subject = paper.subject
     annotation: list[str] = []
@@ -106,7 +107,7 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
                     if in_brackets in text
                     else f"{subject.authors} ({subject.year})",
                     "Citation Offset": f"['{number}']",
-                    "Citation Text": _s(number, within, text),
+                    "Citation Text": element(number, within, text),
                     "Reference Offset": f"[{offsets}]",
                     "Reference Text": "".join(quoted[cited] for cited in citation.cited),
                     "Discourse Facet": f"{citation.facet}_Citation",
@@ -115,36 +116,16 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
                 line = " | ".join(f"{field}: {value}" for field, value in fields.items())
                 annotation.append(f"{line} |\n")
     files[f"annotation/{topic}.annv3.txt"] = "\n".join(annotation)
-    abstract = [_s(number, number, text) for number, text in enumerate(paper.abstract, start=1)]
+    abstract = [element(number, number, text) for number, text in enumerate(paper.abstract, start=1)]
     community = paper.named("idea", "aim", "weights", "result", "ablation", "hard", "apply", "people")
     summaries = {
-        "abstract": "\n".join([_s(0, None, paper.title), *abstract]),
+        "abstract": "\n".join([element(0, None, paper.title), *abstract]),
         "community": "\n".join(quoted[sentence.number] for sentence in community),
-        "human": _SUMMARY.format_map(subject.phrases),
+        "human": DATA["summary"]["human"].format_map(subject.phrases),
     }
     return files | {f"summary/{topic}.{kind}.txt": f"{text}\n" for kind, text in summaries.items()}
 
 
-_SUMMARY = (
-    "The paper is about {task}, which {use} need and {rival} do badly. Its authors suppose that {idea}, "
-    "and train {method} on half of {size} {items} from {source}. {Readers} marked them and agreed least "
-    "on {hard}. The F1 is {best}, {gap} points above {rival}; {cue} bring most of that. {Easy} are "
-    "nearly solved. Doubtful cases go to a person, and the method can be carried to other sources."
-)
-
-
 def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:
-    number = 0
-    lines = ["<PAPER>", f"\t{_s(0, None, title)}"]
-    for place, (section, texts) in enumerate(sections.items()):
-        lines.append(f'\t<SECTION title="{section}" number="{place}">' if section else "\t<ABSTRACT>")
-        for within, text in enumerate(texts, start=1):
-            number += 1
-            lines.append(f"\t\t{_s(number, within, text)}")
-        lines.append("\t</SECTION>" if section else "\t</ABSTRACT>")
-    return "\n".join([*lines, "</PAPER>"]) + "\n"
-
-
-def _s(number: int, within: int | None, text: str) -> str:
-    place = "" if within is None else f' ssid="{within}"'
-    return f'<S sid="{number}"{place}>{escape(text)}</S>'
+    sentences = [(section or ABSTRACT, text) for section, texts in sections.items() for text in texts]
+    return Written(title, sentences).xml()

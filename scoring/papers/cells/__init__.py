@@ -1,0 +1,270 @@
+"""Every printed figure of the five papers held to what is computed here: cells are data, one file a paper.
+
+A set of cells names printed figures (`table`, and `where` some rows of it), the `program` that computes them,
+where in its JSON `ours` stands, and a `tolerance` with its reason; or why they `cannot` be computed. A set
+`differs` with a reason, and without one a figure beyond its tolerance fails. The first set that names a
+figure decides what is said of it, others stand beside it as further readings. A conclusion that no figures
+of a table decide here may have `findings`, each by a program that gives one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from scoring.stats.finding import Conclusion, Finding
+from tasks.types.problems import InputRefused, Problem
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+#: Half a unit of the last digit that is printed.
+PRINTED, INTERVAL = "printed", "interval"
+EQUAL, DIFFERS, CANNOT, FAILS = "equal", "differs", "cannot", "fails"
+STATES = (EQUAL, DIFFERS, CANNOT, FAILS)
+STEADY = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cells:
+    """``names`` has by field what a printed name is called by the program; a set without `metric` there has
+    all metrics. ``scale`` is what ours is multiplied by to be what is printed.
+    """
+
+    table: str
+    where: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    reading: str = ""
+    program: str = ""
+    ours: str = ""
+    scale: float = 1.0
+    tolerance: str | float = PRINTED
+    reason: str = "as far as it is printed"
+    differs: str = ""
+    cannot: str = ""
+    quick: bool = False
+
+    def name(self, name: str, value: object) -> str:
+        return self.names.get(name, {}).get(str(value), str(value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnFinding:
+    conclusion: str
+    program: str
+    reading: str
+    quick: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.conclusion} | {self.reading}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    cells: Cells
+    row: Mapping[str, Any]
+    metric: str
+    key: str
+
+    label: tuple[str, ...]
+
+    @property
+    def printed(self) -> float | None:
+        value = self.row["values"][self.metric]
+        return None if value is None else float(value)
+
+    @property
+    def text(self) -> str:
+        return str(self.row["printed"][self.metric])
+
+    def filled(self, words: str, **more: str) -> str:
+        fields = {name: value for name, value in self.row.items() if isinstance(value, str | int | float)}
+        named = {
+            name: self.cells.name(name, value) for name, value in {**fields, "metric": self.metric}.items()
+        }
+        return words.format(**named, **more)
+
+    def state(self, ours: Sequence[float] | None) -> str:
+        if self.cells.cannot or ours is None:
+            return CANNOT
+        value, low, high = (ours[0], *ours[1:], ours[0], ours[0])[:3]
+        wanted, tolerance = self.printed, self.cells.tolerance
+        if tolerance == PRINTED:
+            digits = len(self.text.rstrip("*%").partition(".")[2])
+            tolerance = 0.5 * 10**-digits + 1e-9
+        margin = 0.0 if tolerance == INTERVAL else float(tolerance)
+        if wanted is not None and min(low, value) - margin <= wanted <= max(high, value) + margin:
+            return EQUAL
+        return DIFFERS if self.cells.differs else FAILS
+
+
+class Paper:
+    def __init__(self, path: Path) -> None:
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+        self.name, self.title, self.rows = path.stem, facts["title"], facts.get("rows", [])
+        self._published = ROOT / facts["printed"]
+        self._recorded = path.parent / "ours" / f"{path.stem}.json"
+        self.programs: Mapping[str, Sequence[str]] = facts.get("programs", {})
+        self.sets = [Cells(**each) for each in facts["cells"]]
+        self.findings = [OwnFinding(**each) for each in facts.get("findings", ())]
+
+    @cached_property
+    def tables(self) -> Mapping[str, Any]:
+        if not self._published.is_file():
+            expected = "a checkout, which has examples/"
+            raise InputRefused([Problem(file=str(self._published), message="is not here", expected=expected)])
+        tables = json.loads(self._published.read_bytes())["tables"]
+        return {table["id"]: table for table in tables}
+
+    @property
+    def conclusions(self) -> Iterator[tuple[str, Conclusion]]:
+        for name, table in self.tables.items():
+            yield from ((name, Conclusion(**facts)) for facts in table.get("conclusions", []))
+
+    def cells(self) -> Iterator[Cell]:
+        for one in self.sets:
+            table = self.tables[one.table]
+            for row in table["rows"]:
+                wanted = {
+                    name: value if isinstance(value, list) else [value] for name, value in one.where.items()
+                }
+                if any(row.get(name) not in values for name, values in wanted.items()):
+                    continue
+                label = tuple(str(row[name]) for name in table["row_key"])
+                for metric in row["values"]:
+                    if metric in one.names.get("metric", {metric: ""}):
+                        key = " | ".join([one.table, ", ".join(label), metric, one.reading])
+                        yield Cell(cells=one, row=row, metric=metric, key=key, label=label)
+
+    def figures(self, table: str) -> dict[str, list[tuple[Mapping[str, Any], float]]]:
+        """By reading, `printed` first, the figures of a table with the fields of their rows."""
+        figures: dict[str, list[tuple[Mapping[str, Any], float]]] = {"printed": []}
+        for row in self.tables[table]["rows"]:
+            values = ((name, value) for name, value in row["values"].items() if value is not None)
+            figures["printed"] += [({**row, "metric": name}, float(value)) for name, value in values]
+        for cell in self.cells():
+            if cell.cells.table == table and (ours := self.recorded.get(cell.key)):
+                own = figures.setdefault(cell.cells.reading, [])
+                own.append(({**cell.row, "metric": cell.metric}, ours[0]))
+        return figures
+
+    @cached_property
+    def recorded(self) -> dict[str, list[float]]:
+        return dict(json.loads(self._recorded.read_bytes())) if self._recorded.is_file() else {}
+
+    def record(self) -> None:
+        if not self.recorded:
+            return
+        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(self.recorded.items()))
+        self._recorded.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def papers(names: Sequence[str] = ()) -> list[Paper]:
+    found = [Paper(path) for path in HERE.glob("*.toml") if not names or path.stem in names]
+    return sorted(found, key=lambda paper: (paper.rows[:1], paper.name))
+
+
+@dataclass
+class Computed:
+    """``values`` by key, each with the ends of its interval if it has one; ``skipped`` counts by why."""
+
+    values: dict[str, list[float]] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+
+def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:
+    told = Computed()
+    known: dict[str, Any] = {}
+
+    def output(commands: Sequence[str]) -> Any:
+        words = "\n".join(commands)
+        if words not in known:
+            known[words] = _output(commands, data)
+        if isinstance(known[words], str):
+            told.skipped[known[words]] += 1
+            return None
+        return known[words]
+
+    with tempfile.TemporaryDirectory() as work:
+        folders = {"data": str(data), "work": work}
+        for one in (one for one in paper.findings if one.quick or not quick):
+            if found := output([words.format(**folders) for words in paper.programs[one.program]]):
+                told.values[one.key] = list(astuple(Finding(**found)))
+        for cell in paper.cells():
+            if cell.cells.cannot or (quick and not cell.cells.quick):
+                continue
+            computed = output([cell.filled(words, **folders) for words in paper.programs[cell.cells.program]])
+            if computed is None:
+                continue
+            try:
+                pointers = cell.filled(cell.cells.ours).split(";")
+                told.values[cell.key] = [float(_at(computed, one)) * cell.cells.scale for one in pointers]
+            except (LookupError, TypeError, ValueError) as fault:
+                told.faults.append(f"{cell.key}: the program gives no number ({fault!r})")
+    return told
+
+
+def _output(commands: Sequence[str], data: Path) -> Any:
+    """The JSON of the last command, or why there is none."""
+    from scoring.__main__ import main
+
+    given = [Path(word) for words in commands for word in shlex.split(words) if word.startswith(f"{data}/")]
+    if missing := [path for path in given if not path.exists()]:
+        return f"{missing[0].relative_to(data)} is not in the folder of corpora"
+    said = io.StringIO()
+    for words in commands:
+        said, told = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+            code = main(shlex.split(words))
+        if code:
+            return f"`scoring {words}` ends with {code}: {told.getvalue().strip()}"
+    return json.loads(said.getvalue())
+
+
+def _at(value: Any, pointer: str) -> Any:
+    """By keys between bars; of a list the first item that has all `name=value`, joined by `&`."""
+    for part in pointer.split("|"):
+        if isinstance(value, list):
+            wanted = [pair.partition("=")[::2] for pair in part.split("&")]
+            fits = [item for item in value if all(str(item[name]) == text for name, text in wanted)]
+            value = fits[0]
+        else:
+            value = value[part]
+    return value
+
+
+def moved(paper: Paper, told: Computed) -> list[str]:
+    lines = []
+    for key, values in told.values.items():
+        before = paper.recorded.get(key)
+        if before is None:
+            lines.append(f"{key}: {values[0]:.6g}, and nothing is recorded")
+        elif any(abs(a - b) > STEADY * max(1.0, abs(b)) for a, b in zip(values, before, strict=True)):
+            lines.append(f"{key}: {values[0]:.6g}, recorded {before[0]:.6g}")
+    return lines
+
+
+def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
+    """By table the cells with their states; further readings of a figure are not among them."""
+    seen: dict[tuple[str, int, str], None] = {}
+    tables: dict[str, list[tuple[Cell, str]]] = {}
+    for cell in paper.cells():
+        if (figure := (cell.cells.table, id(cell.row), cell.metric)) not in seen:
+            seen[figure] = None
+            tables.setdefault(cell.cells.table, []).append((cell, cell.state(paper.recorded.get(cell.key))))
+    return tables
+
+
+def counts(paper: Paper) -> Counter[str]:
+    return Counter(state for cells in decided(paper).values() for _, state in cells)

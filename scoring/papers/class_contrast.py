@@ -1,0 +1,71 @@
+"""Whether a class is easier than all other instances: one metric of one or several runs on both.
+
+The two share no instance, so that the interval of their difference follows from those of both (Zou and Donner
+2008). Of several runs, which answer the same instances, the means of the differences and of their ends are
+given: an interval at least as wide as that of the mean.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from scoring.metrics import metrics_of
+from scoring.offline.evaluate import matrices, numbered_clusters, numbered_units
+from scoring.stats.breakdown import class_intervals
+from scoring.stats.finding import Finding
+from scoring.tools.builders.reading import refusal
+from tasks.types.base import OptionRefused, Options, Pairs, TaskType
+
+CLASS, OTHERS = "instances of the class", "other instances"
+
+
+def contrast(
+    task_type: TaskType,
+    runs: Sequence[Pairs],
+    *,
+    rules: str,
+    options: Options,
+    metric: str,
+    dimension: str,
+    label: str,
+) -> Finding:
+    """Raises OptionRefused where there is no such metric, dimension or class, or no other class, and
+    InputRefused where one of the two has no interval.
+    """
+    metrics = {one.name: one for one in metrics_of(task_type, rules, options) if one.is_decomposable}
+    classes = {name for row in runs[0].features.get(dimension, ()) for name in row}
+    asked = (
+        ("--metric", metric, metrics),
+        ("--dimension", dimension, runs[0].features),
+        ("--class", label, classes if len(classes) > 1 else ()),
+    )
+    for option, name, there in asked:
+        if name not in there:
+            expected = f"one of {', '.join(sorted(there))}" if there else "one of several classes"
+            raise OptionRefused(f"{option} {name}: expected {expected}")
+    chosen = metrics[metric]
+    sign = -1 if chosen.higher_is_better is False else 1
+    found = []
+    for pairs in runs:
+        statistics = matrices([chosen], pairs)
+        labels = [(CLASS if label in row else OTHERS,) for row in pairs.features[dimension]]
+        _, units = numbered_units(pairs)
+        intervals = class_intervals([chosen], statistics, units, labels, numbered_clusters(pairs)[1])
+        sides = []
+        for side in (CLASS, OTHERS):
+            rows = [place for place, names in enumerate(labels) if side in names]
+            value = float(chosen.aggregate(statistics[chosen.statistic][rows].sum(axis=0)))
+            if (ends := intervals[side][metric]) is None:
+                raise refusal(
+                    f"no interval: too few of {len(rows)} instances differ", expected=f"more {side}"
+                )
+            sides.append(sorted(sign * one for one in (value, *ends)))
+        (low, value, high), (other_low, other, other_high) = sides
+        difference = value - other
+        below, above = (
+            math.hypot(value - low, other_high - other),
+            math.hypot(high - value, other - other_low),
+        )
+        found.append((difference, difference - below, difference + above))
+    mean, low, high = map(fmean, zip(*found, strict=True))
+    return Finding(len(found), sum(difference > 0 for difference, *_ in found), mean, low, high)
