@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
-from scoring.offline.commands import add_commands
-from scoring.offline.declaring import add_commands as add_declaring
+from scoring.offline import commands as offline
+from scoring.offline import declaring
+from scoring.offline.arguments import add_declared
 from scoring.offline.scoring import (
     Checking,
     Progress,
@@ -35,7 +36,7 @@ from scoring.offline.terminal import (
     between,
     installed_version,
     is_terminal,
-    problem_line,
+    problem_lines,
     score_lines,
     shown,
 )
@@ -44,10 +45,9 @@ from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
 from scoring.tools.commands import add_commands as add_tools
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type, task_types
 from tasks.types.base import given_options
-from tasks.types.problems import capped
+from tasks.types.problems import Pending, Unavailable, capped, lacking_package
 from tasks.types.references import referenced
 from tasks.types.registry import BrokenTaskType
-from tasks.types.unavailable import Pending, Unavailable
 
 if TYPE_CHECKING:
     from scoring.offline.parts import Part
@@ -55,9 +55,11 @@ if TYPE_CHECKING:
 #: Commands that stood beside the others before they were gathered under `papers`, for one release more.
 MOVED = (
     *("claim-check", "claim-sheet", "context-check", "context-sheet", "convert-biomedsumm"),
-    *("describe-citation-text", "describe-topics", "human", "human-line", "mix-positions", "pilot"),
-    *("place-marks", "sweep-resolution", "tagger-overlap"),
+    *("describe-citation-text", "describe-topics", "human", "human-line", "mix-positions"),
+    *("pilot", "place-marks", "sweep-resolution", "tagger-overlap"),
 )
+#: Wherever it stands among the words of a command.
+TRUST = "--trust-measures"
 USAGE_FAULT = 2
 #: A model or program that a metric needs is not there; the same command works once it is.
 UNAVAILABLE = 6
@@ -86,6 +88,12 @@ def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], obje
         if "--progress" not in words:
             print(f"python -m scoring: “{words[0]}” is called “papers {words[0]}” now", file=sys.stderr)
         words.insert(0, "papers")
+    if TRUST in words:
+        from scoring.metrics.own import trusted
+
+        words.remove(TRUST)
+        with trusted():
+            return main(words, next_step=next_step)
     if words[:1] == ["papers"] and not has_papers():
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
@@ -107,7 +115,7 @@ def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], obje
             raise  # A site's worker gives no paths that could be wrong: it tries again.
         report([Problem(file=str(fault.filename), message=str(fault.strerror).lower())], as_objects=False)
     except ModuleNotFoundError as missing:
-        return stopped(f"this needs a package that is not installed: {missing.name}", code=UNAVAILABLE)
+        return stopped(lacking_package(missing.name or ""), code=UNAVAILABLE)
     return USAGE_FAULT
 
 
@@ -132,76 +140,12 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action=Version, nargs=0, help="print the version")
+    top.add_argument(
+        TRUST, action="store_true", help="run the measures.py that a task brings, with all that you may do"
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    types = commands.add_parser("types", help="list the task types")
-    types.add_argument("--json", action="store_true")
-    types.set_defaults(command=list_types)
-
-    checked = commands.add_parser("check", help="say everything that is wrong with a run", allow_abbrev=False)
-    source = checked.add_mutually_exclusive_group(required=True)
-    source.add_argument("--gold", type=Path, nargs="+", action="extend", metavar="PATH")
-    source.add_argument("--inputs", type=Path, nargs="+", action="extend", metavar="PATH")
-    checked.set_defaults(command=check_run)
-
-    scored = commands.add_parser("score", help="score a run", allow_abbrev=False)
-    scored.add_argument(
-        "--intervals",
-        type=whole_number,
-        default=1000,
-        metavar="N",
-        help="0 for no intervals; else the resamples of percentile and bca",
-    )
-    scored.add_argument("--method", choices=METHODS, default=METHODS[0], help="how intervals are made")
-    scored.add_argument(
-        "--rules",
-        action="append",
-        metavar="NAME",
-        help="may be repeated: gold and run are read once, and --json prints a list",
-    )
-    scored.add_argument(
-        "--statistics",
-        type=Path,
-        action="append",
-        metavar="FILE",
-        help="keep the matrices behind the numbers; repeated as --rules is",
-    )
-    scored.add_argument(
-        "--pending",
-        type=Path,
-        action="append",
-        metavar="FILE",
-        help="write the pairs that are pending there, and do not score a run that has any; repeated likewise",
-    )
-    scored.set_defaults(command=score_run)
-
-    compared = commands.add_parser("compare", help="test whether two runs differ", allow_abbrev=False)
-    compared.add_argument(
-        "--run", type=Path, action="append", required=True, metavar="PATH", help="given twice: a, then b"
-    )
-    compared.add_argument("--tests", type=whole_number, default=10_000, metavar="N", help="exchanges tried")
-    compared.add_argument("--rules", metavar="NAME")
-    compared.set_defaults(command=compare_runs)
-
-    for command in (checked, scored):
-        command.add_argument("--run-name", metavar="NAME", help="what problems call the run")
-        command.add_argument(
-            "--progress", action="store_true", help="one JSON object per step on standard error"
-        )
-    checked.add_argument("--json", action="store_true")
-    for command in (scored, compared):
-        command.add_argument(
-            "--part", metavar="PART", help="of a split with a public and a private part, such as public-30-7"
-        )
-        command.add_argument("--gold", type=Path, nargs="+", action="extend", metavar="PATH", required=True)
-        command.add_argument("--seed", type=whole_number, default=0, metavar="S")
-        command.add_argument("--json", action="store_true")
-    for command in (checked, scored, compared):
-        command.add_argument("type")
-        command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
-    for command in (checked, scored):
-        command.add_argument("--run", type=Path, required=True, metavar="PATH")
-    add_commands(commands, options_of)
-    add_declaring(commands)
+    names = {**vars(offline), **vars(declaring), **globals(), "METHODS": METHODS}
+    add_declared(commands, Path(__file__).parent / "offline" / "commands.toml", names, options_of=options_of)
     add_tools(commands, options_of)
     papers = commands.add_parser(
         "papers", help="reproduce the five papers; `papers --help` lists the commands"
@@ -255,7 +199,8 @@ def check_run(given: argparse.Namespace) -> int:
         task_type=chosen,
         run=given.run,
         run_name=given.run_name,
-        options=options_of(chosen, given.option),
+        # Metrics need packages that a check of the type's own options does without.
+        options=chosen.checked_options(given_options(given.option), builds=bool(given.option)),
         gold=given.gold or (),
         inputs=given.inputs or (),
     )
@@ -266,8 +211,8 @@ def check_run(given: argparse.Namespace) -> int:
         return 0
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
-    for problem in first:
-        print(problem_line(problem, sys.stdout))
+    for line in problem_lines(first, sys.stdout):
+        print(line)
     if more:
         print(f"and {more} more warnings")
     count = f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
@@ -348,8 +293,8 @@ def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
         return
     for line in score_lines(scores["metrics"]):
         print(line)
-    for problem in scores["warnings"]:
-        print(problem_line(Problem(**problem), sys.stderr), file=sys.stderr)
+    for line in problem_lines([Problem(**problem) for problem in scores["warnings"]], sys.stderr):
+        print(line, file=sys.stderr)
 
 
 def compare_runs(given: argparse.Namespace) -> int:
@@ -387,9 +332,9 @@ def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
 
 def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
     first, more = capped(problems)
-    for problem in first:
-        line = problem_line(problem, sys.stderr)
-        print(json.dumps({"problem": problem.as_dict()}) if as_objects else line, file=sys.stderr)
+    objects = (json.dumps({"problem": problem.as_dict()}) for problem in first)
+    for line in objects if as_objects else problem_lines(first, sys.stderr):
+        print(line, file=sys.stderr)
     if more:
         print(json.dumps({"more": more}) if as_objects else f"and {more} more problems", file=sys.stderr)
 

@@ -20,7 +20,7 @@ from scoring.human.ratings import Given, save_ratings, texts_of
 from scoring.human.sheets import add_name, make_sheet
 from scoring.models import HIGHEST, LOWEST, SheetText
 from scoring.tools.demo.papers import chance
-from scoring.tools.demo.systems import LEAD, SYSTEMS, write_demo
+from scoring.tools.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, of_split, write_demo
 from scoring.worker.baseline_runs import ask
 from scoring.worker.entailment_labels import import_labels
 from tasks.models import Organiser, Phase, Registration, Season, Submission
@@ -34,6 +34,10 @@ from tasks.submissions.uploads import Upload
 
 EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"
+#: One that is over, whose archive has all that its numbers were computed from.
+ENDED = "demo-2024"
+#: One of tasks that folders declare, which is brought when the others are there.
+FIELD_TASKS = "field-tasks"
 #: The participant leads it.
 TEAM = "Fulmar"
 #: Seasons that show what publications report, beside the one that runs can be sent to.
@@ -93,7 +97,32 @@ def _made(files: Path, organiser: User) -> Season:
         import_labels(path=labels, filename=labels.name, by=None, season=season)
         send_runs(season, files / "runs")
         publish_ratings(season, organiser)
+        load_season(EXAMPLES / ENDED, data=files)
+        send_runs(Season.objects.get(slug=ENDED), files / "runs")
     return season
+
+
+def bring_field_tasks() -> None:
+    """The second season: what is not there of it, run by run, so that the first one is not kept waiting."""
+    folder = EXAMPLES / FIELD_TASKS
+    season = Season.objects.filter(slug=FIELD_TASKS).first()
+    if season is None:
+        season = load_season(folder, data=EXAMPLES).season
+        # The newest stands first on the first page, and that is the season with all types.
+        Season.objects.filter(pk=season.pk).update(created_at=season.created_at - dt.timedelta(days=1))
+    for phase in Phase.objects.filter(task__season=season).select_related("task__season").order_by("pk"):
+        for system in FIELD_SYSTEMS:
+            name = f"{system.slug}.jsonl"
+            if not phase.submissions.filter(system=system.name).exists():
+                submit_run(
+                    phase=phase,
+                    team=entered(system.team, season),
+                    user=None,
+                    upload=Upload(folder / phase.task.slug / name, name),
+                    system=system.name,
+                    description=system.description,
+                )
+        ask(phase=phase, by=None)
 
 
 def bring_published() -> None:
@@ -116,7 +145,7 @@ def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
             for phase in ordered
             if phase.task.slug in EARLIER
         }
-    runs = {phase: files / "runs" / phase.task.slug / f"{LEAD.slug}.jsonl" for phase in ordered}
+    runs = {phase: runs_for(phase, files / "runs") / f"{LEAD.slug}.jsonl" for phase in ordered}
     return {phase: run.resolve() for phase, run in runs.items() if run.exists()}
 
 
@@ -185,9 +214,14 @@ BASELINES = {
 TRAINED_ON = {"Draft and check": "paragraphs", "Retrieve and edit": "sentences", "Last sentences": "none"}
 
 
+def runs_for(phase: Phase, runs: Path) -> Path:
+    return runs / of_split(phase.task.slug, phase.split)
+
+
 def send_runs(season: Season, files: Path) -> None:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     for phase in phases.order_by("task__position", "position"):
+        last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
         with _open(phase):
             for system in SYSTEMS[phase.task.slug]:
                 if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
@@ -196,13 +230,17 @@ def send_runs(season: Season, files: Path) -> None:
                         phase=phase,
                         team=entered(system.team, season),
                         user=None,
-                        upload=Upload(files / phase.task.slug / name, name),
+                        upload=Upload(runs_for(phase, files) / name, name),
                         system=system.name,
                         description=system.description,
                         card={"trained_on": TRAINED_ON.get(system.name, "")},
+                        team_figures=system.costs if season.slug == SEASON else None,
                     )
-        if phase.slug == PRACTICE and phase.task.slug in BASELINES:
-            ask(phase=phase, names=BASELINES[phase.task.slug], by=None)
+            if names := BASELINES.get(phase.task.slug):
+                ask(phase=phase, names=names if phase.slug == PRACTICE else names[:1], by=None)
+        # A day apart, the first ones first, so that a board over time has something to show.
+        for days, run in enumerate(phase.submissions.order_by("-pk")):
+            phase.submissions.filter(pk=run.pk).update(submitted_at=last - dt.timedelta(days=days))
 
 
 def entered(name: str, season: Season) -> Team:
@@ -224,7 +262,6 @@ def _open(phase: Phase) -> Iterator[None]:
     phase.refresh_from_db(fields=["closes"])
     yield
     own.update(closes=closes)
-    phase.submissions.update(submitted_at=closes - dt.timedelta(days=2))
 
 
 TASK, PHASE = "citation-texts", "practice"

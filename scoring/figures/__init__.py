@@ -14,7 +14,7 @@ from scoring.figures.description import (
     Wording,
     bounds_of,
 )
-from scoring.figures.plotly import as_plotly, escaped, plotly_file
+from scoring.figures.plotly import as_plotly, escaped
 from scoring.figures.svg import as_svg
 
 __all__ = [
@@ -33,5 +33,4 @@ __all__ = [
     "as_svg",
     "bounds_of",
     "escaped",
-    "plotly_file",
 ]

@@ -115,6 +115,8 @@ class HeatMap:
     texts: Sequence[Sequence[str]]
     low: float = 0.0
     high: float = 1.0
+    #: Where each field leads on a page; nowhere where there are none.
+    links: Sequence[Sequence[str]] = ()
 
     def strength(self, value: float) -> float:
         width = self.high - self.low

@@ -122,10 +122,6 @@ def legend(names: Sequence[tuple[str, Look]], swatch: Swatch, left: float) -> tu
     return group("ink", parts), y + 12 if names else 14.0
 
 
-def line_swatch(look: Look, x: float, y: float) -> str:
-    return line(look, f"M{x - 8:.1f} {y:.1f}h18")
-
-
 def line(look: Look, path: str, *, is_thin: bool = False) -> str:
     return tag(
         "path",

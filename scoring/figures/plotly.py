@@ -42,14 +42,6 @@ def escaped(part: Any) -> Any:
     return [escaped(value) for value in part] if isinstance(part, Sequence) else part
 
 
-def plotly_file(figure: object, form: str) -> bytes:
-    """The library, which takes long to import, is imported here."""
-    from plotly.graph_objects import Figure
-
-    drawn = Figure(escaped(as_plotly(figure)))
-    return str(drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)).encode()
-
-
 @singledispatch
 def as_plotly(figure: object) -> Part:
     """`{"data": …, "layout": …}` as `plotly.graph_objects.Figure` takes it."""
@@ -58,7 +50,7 @@ def as_plotly(figure: object) -> Part:
 
 @as_plotly.register
 def _heat_map(figure: HeatMap) -> Part:
-    trace = {
+    trace: dict[str, Any] = {
         "type": "heatmap",
         "x": distinct(figure.columns),
         "y": distinct(figure.rows),
@@ -76,6 +68,8 @@ def _heat_map(figure: HeatMap) -> Part:
         "ygap": 2,
         "showscale": False,
     }
+    if figure.links:
+        trace["customdata"] = [list(line) for line in figure.links]
     layout = {
         "height": 90 + 30 * len(figure.rows),
         "margin": MARGIN,

@@ -33,7 +33,6 @@ from scoring.figures.frame import (
     left_of,
     legend,
     line,
-    line_swatch,
     mark,
     names_below,
     span,
@@ -197,7 +196,7 @@ def _scatter(figure: Scatter) -> str:
     named = [(series.name, look) for series, look in looks if series.name]
 
     def swatch(look: Look, x: float, y: float) -> str:
-        return line_swatch(look, x, y) if look in lines else mark(look, x, y)
+        return line(look, f"M{x - 8:.1f} {y:.1f}h18") if look in lines else mark(look, x, y)
 
     drawn_legend, top = legend(named if len(named) > 1 else [], swatch, left)
     field = Field(left, top, WIDTH - RIGHT, top + 290, across, up)

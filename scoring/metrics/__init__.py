@@ -1,16 +1,19 @@
 """The official metrics, in plain Python; task types name them by reference."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from scoring.metrics.base import PARTS, Metric, UnknownMetric
 from scoring.metrics.classification import Accuracy, ClassAverage, Classification, EachClass
-from tasks.types.base import Options, TaskType
+from tasks.types import task_type
+from tasks.types.base import OptionRefused, Options, TaskType
+from tasks.types.problems import Unavailable
 from tasks.types.references import MetricRef
-from tasks.types.unavailable import Unavailable
 
 __all__ = [
     "OF_LABELS", "Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_by",
     "metrics_of", "metrics_of_instances", "names_by",
+    "of_labels",
 ]  # fmt: skip
 #: What stands by gold label, of each class; no other metric goes by these names.
 OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
@@ -33,7 +36,7 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
         for reference in task_type.metrics_of(rules, options):
             if reference.name == name:
                 return _built(task_type, reference, rules, options)
-        for metric in _of_labels(metrics_of(task_type, rules, options)) if name in OF_LABELS else ():
+        for metric in of_labels(metrics_of(task_type, rules, options)) if name in OF_LABELS else ():
             if metric.name == name:
                 return metric
     raise UnknownMetric(f"{task_type.slug} has no metric “{name}” under the rules {rules}")
@@ -55,7 +58,7 @@ def metrics_by(task_type: TaskType, dimension: str, metrics: Sequence[Metric]) -
     pooled = [metric for metric in metrics if not metric.per_unit]
     if dimension not in task_type.label_dimensions:
         return pooled
-    return [*_of_labels(metrics), *(metric for metric in pooled if metric.is_valid_in_one_label)]
+    return [*of_labels(metrics), *(metric for metric in pooled if metric.is_valid_in_one_label)]
 
 
 def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
@@ -86,10 +89,26 @@ def names_by(
     return sorted(valid, key=lambda name: name not in OF_LABELS)
 
 
-def _of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
+def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
     """From the matrix of classes, where a rule set has one; F1 first."""
     for metric in metrics:
         if isinstance(metric, Classification) and metric.kind == Classification.kind and metric.labels:
             parts = OF_LABELS.items()
             return [EachClass(name, metric.rules, part=part, labels=metric.labels) for name, part in parts]
     return []
+
+
+def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) -> bool:
+    """Whether a task's scores need a model, from its rule sets and options; nothing is loaded to find out."""
+    return _needs_models(slug, tuple(rules), tuple(sorted(options.items())))
+
+
+@lru_cache(maxsize=256)
+def _needs_models(slug: str, rules: tuple[str, ...], values: tuple[tuple[str, str], ...]) -> bool:
+    kind = task_type(slug)
+    try:
+        options = kind.checked_options(dict(values))
+    except OptionRefused:
+        # Its jobs fail with these words, on any worker.
+        return False
+    return any(metric.needs_model for name in rules for metric in metrics_of(kind, name, options))

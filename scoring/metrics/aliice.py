@@ -13,10 +13,23 @@ from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, de
 from scoring.metrics.entailment import Case, judged
 from tasks.types.base import Options
 from tasks.types.positional_citations.claims import Claim
-from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER
-from tasks.types.positional_citations.parsing import parser_name, parser_place, rests_on_spacy
-from tasks.types.positional_citations.runs import AlceSentence, CitedSentence, Part, Response, ScoredClaim
+from tasks.types.positional_citations.parsing import (
+    AUTO,
+    RULES,
+    chosen_parser,
+    parser_name,
+    parser_place,
+    rests_on_spacy,
+)
+from tasks.types.positional_citations.questions import (
+    AlceSentence,
+    CitedSentence,
+    Part,
+    Question,
+    Response,
+    ScoredClaim,
+)
 from tasks.types.positional_citations.sentences import are_in_range, is_in_range, marks, without_marks
 
 
@@ -47,8 +60,14 @@ class Aliice(CitationMetric):
     def needs_model(self) -> bool:
         return rests_on_spacy(self.options[PARSER.name]) or super().needs_model
 
+    @property
+    def replaces(self) -> str:
+        return f"|parser:{RULES}-" if self.options[PARSER.name] == AUTO and self.packages else ""
+
     def requirements(self) -> Sequence[Requirement]:
-        parser = self.options[PARSER.name]
+        parser = chosen_parser(self.options[PARSER.name])
+        if parser == RULES:
+            return super().requirements()
         kind = "spaCy pipeline" if rests_on_spacy(parser) else "file of parses"
         needed = looked_for(kind, parser, lambda: (parser_place(parser), parser_name(parser)))
         return (needed, *super().requirements())

@@ -15,10 +15,9 @@ import numpy as np
 from scoring.metrics.base import Floats, MeanMetric, Metric, Parameters, harmonic_mean, quotient
 from scoring.metrics.mauve import Mauve
 from scoring.metrics.rouge import Rouge, package_rouge, rouge
-from tasks.types.base import Options
-from tasks.types.positional_citations.gold import Question
+from tasks.types.base import OFFICIAL, Options
 from tasks.types.positional_citations.options import chosen_splitter
-from tasks.types.positional_citations.runs import CitedSentence, Part, Response
+from tasks.types.positional_citations.questions import CitedSentence, Part, Question, Response
 from tasks.types.positional_citations.sentences import SPLITTERS, first_line, splitter_name
 
 ALCE = "Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations, EMNLP"
@@ -131,9 +130,9 @@ class AnswerRouge(MeanMetric):
     engine = Rouge.engine
     fixed = {"references": "best", "stemmer": "porter", "tokenizer": "rouge-score"}
 
-    def __init__(self, name: str, rules: str, *, options: Options, is_official: bool = False) -> None:
+    def __init__(self, name: str, rules: str, *, options: Options) -> None:
         super().__init__(name, rules, column="f1")
-        self._splitter = chosen_splitter(options, is_official=is_official)
+        self._splitter = chosen_splitter(options, is_official=rules == OFFICIAL)
         self.choose_engine(options)
 
     @property
@@ -206,11 +205,10 @@ class Cvcp(Metric):
     ends = (0.0, math.inf)
     citation = ALIICE
 
-    def __init__(
-        self, name: str, rules: str, *, options: Options, is_pooled: bool = False, is_official: bool = False
-    ) -> None:
+    def __init__(self, name: str, rules: str, *, options: Options, is_pooled: bool = False) -> None:
         super().__init__(name, rules)
-        self.is_pooled, self._splitter = is_pooled, chosen_splitter(options, is_official=is_official)
+        self.is_pooled = is_pooled
+        self._splitter = chosen_splitter(options, is_official=rules == OFFICIAL)
 
     @property
     def parameters(self) -> Parameters:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tasks.types.base import ENGINE, PACKAGE, Options
 from tasks.types.columns import present
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, str | int | float]
@@ -86,6 +86,8 @@ class Metric(ABC):
     #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
     #: of its own: no two runs are then compared or tested by it, and single instances have no value.
     is_exchangeable: bool = True
+    #: Whether the last column of the matrix says which rows count; else those do that have gold.
+    counts_by_last_column: bool = False
     #: False where no interval of it holds its true value as often as it says.
     has_honest_interval: bool = True
     #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
@@ -148,8 +150,8 @@ class Metric(ABC):
         """An (n, k) array: a row for each pair. Gold or answer is None where the other has no partner."""
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """How many instances the value over these rows rests on: mostly those that have gold."""
-        return int(has_gold.sum())
+        """How many instances the value over these rows rests on."""
+        return int(stats[:, -1].sum() if self.counts_by_last_column else has_gold.sum())
 
     @property
     def needs_model(self) -> bool:
@@ -161,6 +163,11 @@ class Metric(ABC):
         if not self.is_by_package:
             return ()
         return (looked_for("package", self.engine, lambda: ("", package_version(self.engine))),)
+
+    @property
+    def replaces(self) -> str:
+        """Part of the column keys of numbers that are computed anew, as something better is there now."""
+        return ""
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
@@ -210,6 +217,7 @@ class WeightedMetric(Metric):
     rows with the number of their unit before them (``unit_rows``).
     """
 
+    counts_by_last_column = True
     #: False where leaving out units does not show how far the value may be off.
     has_interval: bool = True
 
@@ -219,10 +227,6 @@ class WeightedMetric(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         raise TypeError(f"{self.name} does not follow from sums")
-
-    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """The last column says which rows count."""
-        return int(stats[:, -1].sum())
 
     def total(self, rows: Floats) -> float:
         return float(self.value(rows[:, 1:], np.ones(len(rows))))
@@ -255,6 +259,7 @@ class MeanMetric(Metric):
     macro average).
     """
 
+    counts_by_last_column = True
     #: The names of the measured columns, in order.
     columns: tuple[str, ...] = ()
 
@@ -265,9 +270,6 @@ class MeanMetric(Metric):
     @property
     def parameters(self) -> Parameters:
         return {"average": "units" if self.per_unit else "instances", **self.fixed}
-
-    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        return int(stats[:, -1].sum())
 
     def denominators(self, rows: Floats) -> Floats:
         return rows[:, -1]
@@ -309,7 +311,7 @@ class CountMetric(Metric):
         if self.average == "macro":
             return rows[:, 2]
         weights = {"precision": (1, 1, 0), "recall": (1, 0, 1), "f1": (2, 1, 1)}[self.part]
-        return np.asarray(rows @ np.array(weights, dtype=np.float64))
+        return np.asarray(rows @ np.array(weights))
 
     def aggregate(self, sums: Floats) -> Floats:
         if self.average == "macro":

@@ -37,7 +37,7 @@ from scoring.metrics.local_models import (
     weights_digest,
 )
 from tasks.types.base import OptionRefused, Options
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 DEFAULT_MODEL = "distilbert-base-uncased"
 EQUAL_TO = "bert-score-0.3.13"
@@ -112,7 +112,7 @@ class Settings:
 
     def __init__(self, options: Options) -> None:
         self.model = options.get("bertscore_model") or DEFAULT_MODEL
-        self.is_asked = options.get("bertscore") != "no" or self.model != DEFAULT_MODEL
+        self.is_asked = options.get("bertscore") not in ("no", "absent") or self.model != DEFAULT_MODEL
         self._layer = options.get("bertscore_layer") or ""
         if self._layer and not (self._layer.isdecimal() and self._layer.isascii()):
             raise OptionRefused(f"option bertscore_layer={self._layer}: expected the number of a layer")

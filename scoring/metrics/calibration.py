@@ -46,6 +46,14 @@ def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[s
     )
 
 
+def stated_confidences(answers: Sequence[Any], labels: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+    """(n,) how sure the run says that it is of its label, 0 where it does not, and where it does."""
+    stated = [getattr(answer, "confidence", None) for answer in answers]
+    pairs = zip(stated, answers, strict=True)
+    is_stated = [confidence is not None and answer in labels for confidence, answer in pairs]
+    return np.array([one or 0.0 for one in stated], dtype=np.float64), np.array(is_stated, dtype=bool)
+
+
 def confidences_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
@@ -54,19 +62,8 @@ def confidences_of(
     From probabilities, of which the largest counts, or else from what the run says of its label.
     """
     forecasts = forecasts_of(gold, answers, labels)
-    stated = [getattr(answer, "confidence", None) for answer in answers]
-    is_stated = np.array(
-        [
-            confidence is not None and answer in labels
-            for confidence, answer in zip(stated, answers, strict=True)
-        ],
-        dtype=bool,
-    )
-    confidence = np.where(
-        forecasts.is_given,
-        forecasts.given.max(axis=1, initial=0.0),
-        np.array([confidence or 0.0 for confidence in stated], dtype=np.float64),
-    )
+    stated, is_stated = stated_confidences(answers, labels)
+    confidence = np.where(forecasts.is_given, forecasts.given.max(axis=1, initial=0.0), stated)
     is_equal = np.array([own == answer for own, answer in zip(gold, answers, strict=True)], dtype=bool)
     is_right = np.where(forecasts.is_given, forecasts.given.argmax(axis=1) == forecasts.wanted, is_equal)
     return confidence, is_right, forecasts.has_gold & (forecasts.is_given | is_stated)
@@ -159,7 +156,9 @@ class CalibrationError(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
-        confidence, is_right, counts = confidences_of(gold, answers, self.labels)
+        return self.stats_of(*confidences_of(gold, answers, self.labels))
+
+    def stats_of(self, confidence: Floats, is_right: NDArray[Any], counts: NDArray[np.bool_]) -> Floats:
         inner_edges = np.linspace(0, 1, self.bins + 1)[1:-1]
         places = np.searchsorted(inner_edges, confidence)
         rows = np.flatnonzero(counts)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats, MeanMetric, Metric, f1_of_counts, quotient, ratio
 from tasks.types.columns import present
 
-AVERAGES = ("macro", "micro", "weighted")
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 KAPPA = (
     "Cohen 1960, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20"
@@ -93,8 +92,11 @@ class Classification(Metric):
 
 def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
     """Which instances stand in tables of confusions: those with gold whose answer is not left out."""
-    left_out = np.array([getattr(answer, "is_left_out", False) for answer in answers], dtype=bool)
-    return np.asarray(present(gold) & ~left_out)
+    return np.asarray(present(gold) & ~left_out(answers))
+
+
+def left_out(answers: Sequence[Any]) -> NDArray[np.bool_]:
+    return np.array([getattr(answer, "is_left_out", False) for answer in answers], dtype=bool)
 
 
 def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:

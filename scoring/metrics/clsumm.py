@@ -43,7 +43,7 @@ from tasks.types.base import OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 CITATION = "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"
 PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
@@ -92,6 +92,27 @@ class Overlap(GoldFileCounts):
         listed = answer.sentences if answer else ()
         hits = sum(sid in listed for sid in wanted)
         return hits, sum(sid not in wanted for sid in listed), len(wanted) - hits
+
+
+class CitanceOverlap(Overlap):
+    """The mean precision and the mean recall over citing sentences, and F1 from those two means.
+
+    What names no sentence has a precision of 0, as the pilot's table 7 must have read it: only so does
+    precision fall where a threshold is high. An answer to an unknown citance does not count.
+    """
+
+    citation = PILOT
+
+    def __init__(self, name: str, rules: str, *, part: str) -> None:
+        super().__init__(name, rules, part=part, average="macro")
+        self.per_unit, self.statistic = False, "overlap_by_citance"
+        self.fixed = {"average": "citances"}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        counts = [self.counts(*pair) for pair in zip(gold, answers, strict=True)]
+        rows = CountMetric.unit_stats(self, np.array(counts, float).reshape(-1, 3))
+        rows[[citance is None for citance in gold]] = 0
+        return rows
 
 
 class Facet(GoldFileCounts):

@@ -14,12 +14,10 @@ import numpy as np
 from scoring.metrics.answers import ALCE
 from scoring.metrics.base import Floats, Metric, Parameters, Requirement, harmonic_mean, quotient
 from scoring.metrics.entailment import Case, Judge, Verdict, Watched, deciders, judge_of, judged, passage_text
-from tasks.types.base import Options
-from tasks.types.citation_text.instances import Instance
-from tasks.types.citation_text.runs import Prediction
-from tasks.types.positional_citations.gold import Question
+from tasks.types.base import OFFICIAL, Options
+from tasks.types.citation_text.instances import Instance, Prediction
 from tasks.types.positional_citations.options import LABELS, MODEL, chosen_splitter, entailment_source
-from tasks.types.positional_citations.runs import Part, Response
+from tasks.types.positional_citations.questions import Part, Question, Response
 from tasks.types.positional_citations.sentences import SPLITTERS, first_line, splitter_name, without_marks
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
@@ -41,24 +39,18 @@ SPLITTER = "rules"
 class CitationMetric(Metric):
     """Recall, precision or their harmonic mean; NaN where no response counts, or a label is missing.
 
-    Recall needs the labels on whole claims alone. ``is_official`` reads marks as the released programs do.
+    Recall needs the labels on whole claims alone. The official rules read marks as released programs do.
     Raises OptionRefused where the options name no source of labels.
     """
 
     scale = 100
 
     def __init__(
-        self,
-        name: str,
-        rules: str,
-        *,
-        part: str,
-        options: Options,
-        per_claim: bool = False,
-        is_official: bool = False,
+        self, name: str, rules: str, *, part: str, options: Options, per_claim: bool = False
     ) -> None:
         super().__init__(name, rules)
-        self.options, self.part, self.per_claim, self.is_official = options, part, per_claim, is_official
+        self.options, self.part, self.per_claim = options, part, per_claim
+        self.is_official = rules == OFFICIAL
         entailment_source(options)
 
     @property

@@ -15,7 +15,6 @@ from scoring.metrics.base import Requirement, looked_for
 from scoring.metrics.local_models import AUTO, chosen_device, is_gpu
 from tasks.types.base import Options
 from tasks.types.files import open_input
-from tasks.types.positional_citations.gold import Passage
 from tasks.types.positional_citations.options import (
     ENTAILMENT,
     LABELS,
@@ -25,9 +24,9 @@ from tasks.types.positional_citations.options import (
     entailment_source,
 )
 from tasks.types.positional_citations.parsing import LENGTH, file_digest, folder_digest
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.positional_citations.questions import Passage
+from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
 from tasks.types.text import json_kind, json_lines
-from tasks.types.unavailable import Unavailable
 
 
 @dataclass(frozen=True)
@@ -218,16 +217,16 @@ class _View:
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
 #: Digest of the premise, in either form, and SHA-256 of the hypothesis.
 Key = tuple[str, str]
-#: How a model's name ends that has the digest of its weights; and what a site says in files of what it keeps.
-WEIGHTS, KEPT = re.compile(r"@[0-9a-f]{3,}$"), "kept"
+#: What a site says in files of what it keeps.
+KEPT = "kept"
 #: Of the digest of a run's labels, as signatures have it.
 DIGEST_LENGTH = 12
 _DIGESTS = {"premise_sha256": re.compile("[0-9a-f]{64}"), "premise_sha1": re.compile("[0-9a-f]{40}")}
 
 
 class EntailmentLabels:
-    """A model's labels. ``name`` has the digest of their file besides where the model's does not say by which
-    weights it decides: another file may decide the same pairs otherwise.
+    """A model's labels. ``name`` has the digest of their file besides, unless a site keeps them: another file
+    may decide the same pairs otherwise, whatever weights its lines name.
     """
 
     def __init__(self, entailed: Mapping[Key, bool], model: str, name: str) -> None:
@@ -331,17 +330,15 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
         (first, _), (second, (name, line)), *_ = models.items()
         message = f"labels of “{second}”, before of “{first}”"
         problems.append(Problem(file=name, line=line, message=message, expected="a file for each model"))
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return LabelFile(next(iter(models), ""), labels.entailed, labels.places, is_kept)
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, digest: str) -> EntailmentLabels:
     labels = read_entailment_labels(path)
-    is_known = labels.is_kept or WEIGHTS.search(labels.model)
-    own = "" if is_known else f"{labels.model}+labels-{digest}".lstrip("+")
-    return EntailmentLabels(labels.entailed, labels.model, own or labels.model)
+    name = labels.model if labels.is_kept else f"{labels.model}+labels-{digest}".lstrip("+")
+    return EntailmentLabels(labels.entailed, labels.model, name)
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -471,12 +468,8 @@ def model_folder(model: str) -> Path:
     folder = Path(model)
     if folder.is_dir():
         return folder
-    try:
+    with needed(f"transformers is not installed, which {model} needs: `make models` installs it"):
         from huggingface_hub import snapshot_download
-    except ImportError as missing:
-        raise Unavailable(
-            f"transformers is not installed, which {model} needs: `make models` installs it"
-        ) from missing
     try:
         return Path(snapshot_download(model, local_files_only=True))
     except (OSError, ValueError) as missing:
@@ -516,13 +509,9 @@ def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
-    try:
+    with needed("transformers and torch are not installed: `make models` installs them"):
         import torch
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-    except ImportError as missing:
-        raise Unavailable(
-            "transformers and torch are not installed: `make models` installs them"
-        ) from missing
     chosen = chosen_device(device)
     # As both papers do on a GPU; a CPU is slower with half the digits than with all.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32

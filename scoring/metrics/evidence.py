@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, harmonic_mean, quotient, ratio
+from scoring.metrics.base import Floats, MeanMetric, Metric, harmonic_mean, quotient
+from scoring.metrics.classification import part_of
 from tasks.types.columns import present
 
 SCIFACT = "Wadden et al. 2020, Fact or Fiction: Verifying Scientific Claims, EMNLP"
@@ -43,9 +44,7 @@ class SciFact(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         right, given, wanted = (sums[..., self.place + at] for at in range(3))
-        if self.part == "f1":
-            return ratio(2 * right, given + wanted)
-        return ratio(right, given if self.part == "precision" else wanted)
+        return part_of(self.part, right, given, wanted)
 
 
 def _counted(gold: Any, answer: Any) -> list[float]:

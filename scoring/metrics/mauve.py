@@ -41,6 +41,7 @@ class Mauve(Metric):
     packages = ("torch", "transformers")
     is_decomposable = False
     is_exchangeable = False
+    counts_by_last_column = True
     has_honest_interval = False
 
     def __init__(self, name: str, rules: str, *, options: Mapping[str, str]) -> None:
@@ -53,9 +54,6 @@ class Mauve(Metric):
 
     def requirements(self) -> Sequence[Requirement]:
         return (self.model.requirement("MAUVE model"),)
-
-    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        return int(stats[:, -1].sum())
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         """The cluster of the gold's text, that of the answer, and whether the row counts."""

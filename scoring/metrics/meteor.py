@@ -13,7 +13,7 @@ import numpy as np
 
 from scoring.metrics.base import Floats, Parameters, Requirement, TextMean, looked_for
 from tasks.types.base import Options
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 OPTION = "wordnet"
 

@@ -30,6 +30,7 @@ class Moments(Metric):
     citation = "Pearson 1896, Mathematical Contributions to the Theory of Evolution III, Phil. Trans. A 187"
     ends: tuple[float, float] | None = (-1.0, 1.0)
     is_valid_in_one_label = False
+    counts_by_last_column = True
 
     def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
         """(n, 7): x, y, x², y², xy, |x - y|, and 1; zeros where either is missing."""
@@ -39,9 +40,6 @@ class Moments(Metric):
             for side in (gold, answers)
         )
         return np.column_stack([x, y, x * x, y * y, x * y, np.abs(x - y), counts]).astype(np.float64)
-
-    def instances(self, stats: Floats, has_gold: object) -> int:
-        return int(stats[:, -1].sum())
 
     def aggregate(self, sums: Floats) -> Floats:
         count = sums[..., 6]

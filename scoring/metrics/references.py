@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -22,16 +21,28 @@ SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehens
 
 
 class OfReferences(MeanMetric):
-    """The mean over instances of a measure of two texts, taken with each reference: of the columns of the
-    pair whose ``decisive`` column is the largest. A missing answer is an empty text.
+    """The mean over instances of what ``measure`` says of two texts, taken with each reference: of the
+    columns of the pair whose ``decisive`` column is the largest. A missing answer is an empty text.
     """
 
-    decisive: str
+    scale = 100
+
+    def __init__(self, measure: TextMean, *, column: str, decisive: str = "") -> None:
+        super().__init__(measure.name, measure.rules, column=column)
+        self.measure, self.decisive = measure, decisive or column
+        self.columns, self.citation, self.packages = measure.columns, measure.citation, measure.packages
+        self.statistic = f"references:{measure.statistic}"
 
     @property
-    @abstractmethod
-    def measure(self) -> TextMean:
-        """What measures two texts."""
+    def parameters(self) -> Parameters:
+        return {**self.measure.parameters, "references": "best"}
+
+    @property
+    def needs_model(self) -> bool:
+        return self.measure.needs_model
+
+    def requirements(self) -> Sequence[Requirement]:
+        return self.measure.requirements()
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         places = [row for row, references in enumerate(gold) for _ in references or ()]
@@ -53,82 +64,28 @@ class OfReferences(MeanMetric):
 class BestRouge(OfReferences):
     """ROUGE as rouge-score has it, of several references the one with the largest F1."""
 
-    scale = 100
-    citation = Rouge.citation
-    packages = Rouge.packages
-
     def __init__(self, name: str, rules: str, *, kind: str, part: str = "f1", stemmed: bool = False) -> None:
-        self._rouge = Rouge(name, rules, kind=kind, part=part, is_stemmed=stemmed)
-        self.columns, self.decisive = self._rouge.columns, f"{kind}_f1"
-        super().__init__(name, rules, column=f"{kind}_{part}")
-        self.statistic = f"references:{self._rouge.statistic}:{kind}"
-
-    @property
-    def measure(self) -> TextMean:
-        return self._rouge
-
-    @property
-    def parameters(self) -> Parameters:
-        return {**self._rouge.parameters, "references": "best"}
+        rouge = Rouge(name, rules, kind=kind, part=part, is_stemmed=stemmed)
+        super().__init__(rouge, column=rouge.column, decisive=f"{kind}_f1")
+        self.statistic += f":{kind}"
 
 
 class BestMeteor(OfReferences):
     """METEOR as NLTK has it, of several references the best; undefined without the database of WordNet."""
 
-    scale = 100
-    columns = NltkMeteor.columns
-    decisive = "meteor"
-    citation = NltkMeteor.citation
-    packages = NltkMeteor.packages
-    statistic = "references:meteor"
-
     def __init__(self, name: str, rules: str, *, wordnet: str = "/usr/share/wordnet") -> None:
-        super().__init__(name, rules, column="meteor")
-        self._meteor = NltkMeteor(name, rules, options={"wordnet": wordnet})
-
-    @property
-    def measure(self) -> TextMean:
-        return self._meteor
-
-    @property
-    def parameters(self) -> Parameters:
-        return {**self._meteor.parameters, "references": "best"}
-
-    def requirements(self) -> Sequence[Requirement]:
-        return self._meteor.requirements()
+        super().__init__(NltkMeteor(name, rules, options={"wordnet": wordnet}), column="meteor")
+        self.statistic = "references:meteor"
 
 
 class BestBertScore(OfReferences):
     """BERTScore, of several references the one with the largest F1."""
 
-    scale = 100
-    columns = BertScore.columns
-    decisive = "f1"
-    citation = BertScore.citation
-    packages = ("torch", "transformers")
-    statistic = "references:bertscore"
-
     def __init__(
         self, name: str, rules: str, *, part: str = "f1", model: str = "", layer: int | None = None
     ) -> None:
-        super().__init__(name, rules, column=part)
         options = {"bertscore": "yes", "bertscore_model": model, "bertscore_layer": str(layer or "")}
-        self._bertscore = BertScore(name, rules, part=part, options=options)
-
-    @property
-    def measure(self) -> TextMean:
-        return self._bertscore
-
-    @property
-    def parameters(self) -> Parameters:
-        return {**self._bertscore.parameters, "references": "best"}
-
-    @property
-    def needs_model(self) -> bool:
-        return True
-
-    def requirements(self) -> Sequence[Requirement]:
-        return self._bertscore.requirements()
+        super().__init__(BertScore(name, rules, part=part, options=options), column=part, decisive="f1")
 
 
 def counts_of_references(counter: Any, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
@@ -179,7 +136,10 @@ class ReferencesChrf(Chrf):
 
 
 class _Short(TextMean):
+    statistic = "short-answer"
     columns = ("exact", "f1")
+    citation = SQUAD
+    fixed = {"normalised": "squad"}
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         rows = []
@@ -203,18 +163,9 @@ class ShortAnswer(OfReferences):
     Both sides without case, punctuation and articles.
     """
 
-    scale = 100
-    columns = _Short.columns
-    citation = SQUAD
-    fixed = {"normalised": "squad", "references": "best"}
-
     def __init__(self, name: str, rules: str, *, column: str) -> None:
-        super().__init__(name, rules, column=column)
-        self.statistic, self.decisive = f"short-answer:{column}", column
-
-    @property
-    def measure(self) -> TextMean:
-        return _Short("short", self.rules, column=self.column)
+        super().__init__(_Short(name, rules, column=column), column=column)
+        self.statistic = f"short-answer:{column}"
 
 
 class Length(MeanMetric):

@@ -153,7 +153,7 @@ def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers
 
 def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
     """A number for each skip-bigram; single words keep their own, which are smaller."""
-    furthest = len(words) - 1 if measure.size < 0 else min(measure.size + 1, len(words) - 1)
+    furthest = len(words) - 1 if measure.size < 0 else measure.size + 1
     pairs = [_PAIR * (words[:-distance] + 1) + words[distance:] for distance in range(1, furthest + 1)]
     return np.concatenate([words[:0], *([words[:-1]] if measure.with_words else []), *pairs])
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric, ratio
+from scoring.metrics.base import Floats, Metric
+from scoring.metrics.classification import part_of
 
 SEMEVAL = (
     "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"
 )
-SCHEMES = ("strict", "exact", "partial", "type")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 Span = tuple[int, int, str]
@@ -42,9 +42,7 @@ class PooledSpans(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         right, given, wanted = (sums[..., place] for place in range(3))
-        if self.part == "f1":
-            return ratio(2 * right, given + wanted)
-        return ratio(right, given if self.part == "precision" else wanted)
+        return part_of(self.part, right, given, wanted)
 
 
 class SemEval(PooledSpans):

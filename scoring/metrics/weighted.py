@@ -4,6 +4,7 @@ Weights of 0 and 1 leave units out and make classes, others resample. Each is co
 once, from one order of the rows.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats, WeightedMetric, quotient
-from scoring.metrics.calibration import confidences_of, forecasts_of
+from scoring.metrics.calibration import confidences_of, forecasts_of, stated_confidences
+from scoring.metrics.classification import left_out
 from tasks.types.columns import present
 
 FAWCETT = "Fawcett 2006, An introduction to ROC analysis, Pattern Recognition Letters 27"
@@ -36,23 +38,12 @@ class Scored(WeightedMetric):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3): the score, whether the gold has the label, whether the instance counts."""
         forecasts = forecasts_of(gold, answers, self.labels)
-        stated = [getattr(answer, "confidence", None) for answer in answers]
-        is_stated = [
-            own is not None and answer in self.labels and not answer.is_left_out
-            for own, answer in zip(stated, answers, strict=True)
-        ]
-        scores = np.array(
-            [
-                own if answer == self.label else 1 - own if is_there else 0.0
-                for own, answer, is_there in (
-                    (own or 0.0, answer, is_there)
-                    for own, answer, is_there in zip(stated, answers, is_stated, strict=True)
-                )
-            ],
-            dtype=np.float64,
-        )
+        stated, is_stated = stated_confidences(answers, self.labels)
+        is_stated &= ~left_out(answers)
+        is_own = np.array([answer == self.label for answer in answers], dtype=bool)
+        scores = np.where(is_own, stated, 1 - stated)
         scores = np.where(forecasts.is_given, forecasts.given[:, self.labels.index(self.label)], scores)
-        counts = forecasts.has_gold & (forecasts.is_given | np.array(is_stated, dtype=bool))
+        counts = forecasts.has_gold & (forecasts.is_given | is_stated)
         is_positive = forecasts.wanted == self.labels.index(self.label)
         return np.column_stack([scores * counts, is_positive & counts, counts]).astype(np.float64)
 
@@ -141,11 +132,11 @@ class EqualSizeCalibrationError(WeightedMetric):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3): the confidence, whether the label is right, whether the instance counts."""
         confidence, is_right, counts = confidences_of(gold, answers, self.labels)
-        counts &= ~np.array([getattr(answer, "is_left_out", False) for answer in answers], dtype=bool)
+        counts &= ~left_out(answers)
         return np.column_stack([confidence * counts, is_right & counts, counts]).astype(np.float64)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        flat = weights.reshape(-1, weights.shape[-1])
+        flat = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1])
         return np.array([self._one(rows, own) for own in flat]).reshape(weights.shape[:-1])
 
     def _one(self, rows: Floats, weights: Floats) -> float:
@@ -208,7 +199,7 @@ class Kendall(RankCorrelation):
     def value(self, rows: Floats, weights: Floats) -> Floats:
         from scipy.stats import kendalltau
 
-        flat = weights.reshape(-1, weights.shape[-1]) * rows[:, 2]
+        flat = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1]) * rows[:, 2]
         values = []
         for own in flat:
             x, y = rows[np.repeat(np.arange(len(rows)), own.astype(np.int64)), :2].T

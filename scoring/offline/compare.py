@@ -14,14 +14,7 @@ from scoring.metrics.base import Metric, WeightedMetric, unit_rows
 from scoring.offline.evaluate import Measurements, matrices, numbered_clusters, numbered_units
 from scoring.offline.parts import Part, Rows, narrowed, rows_of_part
 from scoring.offline.scoring import read_split
-from scoring.stats.significance import (
-    Paired,
-    detectable_difference,
-    differences,
-    holm,
-    smallest_p,
-    typical_error,
-)
+from scoring.stats import significance
 from tasks.types import InputRefused, Pairs, TaskType
 from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
@@ -32,7 +25,7 @@ TIMES = (1, 2, 4)
 TRIALS = 10_000
 
 
-def paired(metric: Metric, a: Measurements, b: Measurements) -> Paired:
+def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Paired:
     """The two runs' rows, by unit, of a metric whose rows can be exchanged.
 
     A unit that one of them lacks has a row of zeros there, which counts for nothing.
@@ -45,14 +38,14 @@ def paired(metric: Metric, a: Measurements, b: Measurements) -> Paired:
         # Rows of the same instances in the same order, each with its unit's number among the names of both.
         for rows, (of_run, _) in zip(both, resampled, strict=True):
             rows[:, 0] = np.searchsorted(names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)])
-        return Paired(metric, both[0], both[1])
+        return significance.Paired(metric, both[0], both[1])
     # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
     width = max(rows.shape[1] for rows in both)
     spread = np.zeros((2, len(names), width))
     for side, (of_run, numbers), rows in zip(spread, resampled, both, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
         side[np.searchsorted(names, occurring), : rows.shape[1]] = rows
-    return Paired(metric, spread[0], spread[1])
+    return significance.Paired(metric, spread[0], spread[1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +126,10 @@ def compare_runs(
     corrected for asking about all these metrics at once.
     """
     metrics = [metric for metric in metrics if metric.is_exchangeable]
-    compared = differences([paired(metric, a, b) for metric in metrics], trials=trials, seed=seed)
-    adjusted = holm([difference.test.p for difference in compared])
+    compared = significance.differences(
+        [paired(metric, a, b) for metric in metrics], trials=trials, seed=seed
+    )
+    adjusted = significance.holm([difference.test.p for difference in compared])
     return {
         metric.name: {
             "a": _number(difference.a),
@@ -165,11 +160,11 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     metrics = {}
     for metric in (metric for metric in read.metrics if metric.is_exchangeable):
         pairs = itertools.combinations(read.measurements, 2)
-        error = typical_error([paired(metric, a, b) for a, b in pairs])
+        error = significance.typical_error([paired(metric, a, b) for a, b in pairs])
         low, high = metric.value_range
         detectable = {
             str(times): _number(
-                detectable_difference(error, units, at_units=times * units, largest=high - low)
+                significance.detectable_difference(error, units, at_units=times * units, largest=high - low)
             )
             for times in (TIMES if units else ())
         }
@@ -178,6 +173,6 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
         **read.described,
         "unit": unit,
         "units": units,
-        "smallest_p": smallest_p(units, TRIALS),
+        "smallest_p": significance.smallest_p(units, TRIALS),
         "metrics": metrics,
     }

@@ -19,9 +19,8 @@ from scoring.metrics.entailment import (
 )
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import Pending, Problem, quoted, refuse
 from tasks.types.text import json_lines
-from tasks.types.unavailable import Pending
 
 EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
 
@@ -73,8 +72,7 @@ def read_pairs(path: Path) -> list[Pair]:
                         file=file.shown, line=line, message="not a pair", expected=EXAMPLE, quote=quoted(raw)
                     )
                 )
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return list(pairs)
 
 

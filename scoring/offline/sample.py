@@ -1,19 +1,24 @@
-"""The sample of a declared task: scored, and held against the scores that it should have."""
+"""Samples of tasks: of a declared one scored, and held against the scores that it should have."""
 
+import json
 import math
-from collections.abc import Mapping
-from io import BytesIO
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scoring.metrics import Unavailable
 from scoring.offline.evaluate import Resampling, evaluate
 from tasks.types import InputRefused, Problem, TaskType
-from tasks.types.files import InputFile
-from tasks.types.problems import fatal
+from tasks.types.base import Options, ShownInstance, Split, as_written
+from tasks.types.declared.folder import sample_files
+from tasks.types.files import InputFile, open_input, open_inputs
+from tasks.types.problems import refuse
+from tasks.types.registry import shipped_folder
 from tasks.types.runs import read_run
 from tasks.types.text import decoded_json, json_fault
 
-FOLDER, SCORES = "sample/", "scores.json"
+FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
+#: In the options of a sample: its folder.
+PLACE = "{sample}"
 Files = Mapping[str, str]
 #: Values are equal to so many digits.
 DIGITS = 9
@@ -61,20 +66,11 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
 
 def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[str, dict[str, float]]:
     """By rule set and measure. Raises InputRefused, and Unavailable where a model is missing."""
-    opened = {
-        name: InputFile(
-            name.removeprefix(FOLDER),
-            f"{shown}/{name.removeprefix(FOLDER)}",
-            lambda text=text: BytesIO(text.encode()),  # type: ignore[misc]
-        )
-        for name, text in files.items()
-        if name.startswith(FOLDER)
-    }
-    gold = [file for name, file in opened.items() if name.startswith(f"{FOLDER}gold")]
+    gold = sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/"))
     split = task_type.read_gold(gold, {})
-    answers, problems = read_run(task_type, [opened[f"{FOLDER}run.jsonl"]], split.index, {})
-    if fatal(problems):
-        raise InputRefused(problems)
+    run = sample_files(files, f"{FOLDER}run.jsonl", shown or FOLDER.rstrip("/"))
+    answers, problems = read_run(task_type, run, split.index, {})
+    refuse(problems)
     scores = {}
     for rules in task_type.rules:
         values = evaluate(
@@ -96,3 +92,37 @@ def _is_same(expected: object, value: float | None) -> bool:
     if isinstance(expected, bool) or not isinstance(expected, int | float):
         return False
     return math.isclose(expected, value, rel_tol=10.0**-DIGITS, abs_tol=10.0**-DIGITS)
+
+
+def open_sample(task_type: TaskType, *, has_files: bool = True) -> tuple[Sequence[InputFile], Split, Options]:
+    """The files of its gold, what they hold, and its options; without those that name files beside it."""
+    folder = shipped_folder(task_type.slug)
+    assert folder is not None, f"{task_type.slug} ships no sample"
+    options = folder / "options.json"
+    stated = json.loads(options.read_text(encoding="utf-8")) if options.is_file() else {}
+    checked = task_type.checked_options(
+        {
+            name: value.replace(PLACE, str(folder))
+            for name, value in stated.items()
+            if has_files or PLACE not in value
+        }
+    )
+    gold = open_inputs(sorted(folder.glob("gold*")))
+    return gold, task_type.gold_of(gold, checked), checked
+
+
+def example_answers(task_type: TaskType) -> list[str]:
+    """The lines of the run that comes with its sample; none where no sample does."""
+    folder = shipped_folder(task_type.slug)
+    return (folder / RUN).read_text(encoding="utf-8").splitlines() if folder else []
+
+
+def shipped_sample(task_type: TaskType) -> Iterator[ShownInstance]:
+    """The instances of the sample that comes with the code of a type, each with its answer."""
+    folder = shipped_folder(task_type.slug)
+    if folder is None:
+        return
+    gold, split, checked = open_sample(task_type)
+    answers, _ = read_run(task_type, open_input(folder / RUN), split.index, checked)
+    pairs = task_type.pairs_of(split, answers, task_type.default_rules, checked)
+    yield from (task_type.show_instances or as_written)(gold, split, pairs, checked)

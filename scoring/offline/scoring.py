@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scoring.stats.interval_methods import METHODS
-from tasks.types import InputRefused, Pairs, Problem, Split, TaskType
+from tasks.types import Pairs, Problem, Split, TaskType
 from tasks.types.base import ShownInstance, as_written
 from tasks.types.files import InputFile, input_digest, open_input, open_inputs
-from tasks.types.problems import fatal
+from tasks.types.problems import refuse
 from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any
     progress("reading the run", 0.5)
     files = open_input(checking.run, shown=checking.run_name)
     problems = read_run(task_type, files, index, options, name=checking.run_name or str(checking.run))[1]
-    if fatal(problems):
-        raise InputRefused(problems)
+    refuse(problems)
     progress("done", 1.0)
     result["run"] = {"sha256": input_digest(files)}
     return {**result, "warnings": [problem.as_dict() for problem in problems]}
@@ -117,8 +116,7 @@ def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
     files = open_input(scoring.run, shown=scoring.run_name)
     name = scoring.run_name or str(scoring.run)
     answers, problems = read_run(scoring.task_type, files, split.index, scoring.options, name=name)
-    if fatal(problems):
-        raise InputRefused(problems)
+    refuse(problems)
     return ReadRun(split, files, answers, problems)
 
 

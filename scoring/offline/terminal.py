@@ -3,11 +3,12 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from tasks.types import Problem
+from tasks.types.problems import alike
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
 #: A bar is drawn anew so many seconds apart, and not before so many have passed.
@@ -106,18 +107,16 @@ def between(value: Mapping[str, Any]) -> str:
     return f"no interval: {reason}" if reason else ""
 
 
-def problem_line(problem: Problem, stream: TextIO) -> str:
-    """What is fatal in red, and what is not as a warning in yellow, where the stream shows colours."""
-    if problem.fatal:
-        return painted(str(problem), RED, stream)
-    return f"{painted('warning:', YELLOW, stream)} {problem}"
+def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
+    """What is fatal in red, what is not as a warning in yellow, where the stream shows colours."""
+    for problem, others in alike(problems):
+        also = f" (and {len(others)} more lines: {others})" if others else ""
+        if problem.fatal:
+            yield painted(f"{problem}{also}", RED, stream)
+        else:
+            yield f"{painted('warning:', YELLOW, stream)} {problem}{also}"
 
 
 def installed_version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("citeboard")
-    except metadata.PackageNotFoundError:
-        # A checkout, which is of no version yet.
-        return "unreleased"
+    """Of the wheel; a checkout is of no version yet."""
+    return str(getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unreleased"))

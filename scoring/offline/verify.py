@@ -30,8 +30,9 @@ from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trial
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type
 from tasks.types.base import DECLARED, ENGINE, PACKAGE, REFERENCED
 from tasks.types.declared.folder import read_declaration
+from tasks.types.declared.own_measures import MeasureFailed
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 
 VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 #: Packages whose arithmetic differs in the last digits from machine to machine.
@@ -198,7 +199,7 @@ def _check_evaluation(
             part=read_part(drawn[PART]) if PART in drawn else None,
         )
         again = score(scoring)
-    except (Unavailable, OptionRefused, UnknownTaskType) as missing:
+    except (MeasureFailed, Unavailable, OptionRefused, UnknownTaskType) as missing:
         verified.unchecked[str(missing)] += count
         return None
     except FileMissing as missing:
@@ -424,9 +425,11 @@ def _check_ranks(
     verified.unchecked[why] += len(FOUND) * (len(tests) - len(repeatable))
     if repeatable:
         first = scorings[repeatable[0]["first"], rules]
-        metric = metrics_of(first.task_type, first.rules, first.options)[0]
-        if metric.name != found["metric"]:
-            verified.differs(f"{path}: ranked by {metric.name}, and tested by {found['metric']}")
+        known = metrics_of(first.task_type, first.rules, first.options)
+        by = board.get("rank_by", known[0].name)
+        metric = next((metric for metric in known if metric.name == by), None)
+        if metric is None or by != found["metric"]:
+            verified.differs(f"{path}: ranked by {by}, and tested by {found['metric']}")
             return
 
         @cache

@@ -128,7 +128,7 @@ def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
 def value_interval(value: float, left_out: Sequence[float], value_range: Range = NO_ENDS) -> Bounds | None:
     """Of any value, from those that each leave out one of equal units; None where one is undefined."""
     values = np.array(left_out, dtype=np.float64)
-    if len(values) < MIN_UNITS or not (math.isfinite(value) and np.isfinite(values).all()):
+    if len(values) < MIN_UNITS or not math.isfinite(value):
         return None
     return as_bounds(score_bounds(value, jackknife_error(values), len(values), value_range))
 

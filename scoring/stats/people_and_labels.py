@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
-from scoring.stats.jackknife import ratio_interval, value_interval
+from scoring.stats.jackknife import MIN_UNITS, NoInterval, Range, ratio_interval, value_interval
 from scoring.stats.resampling import Bounds
 from tasks.types.files import open_input
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import Problem, quoted, refuse
 from tasks.types.text import json_lines
 
 #: What is judged, by its name: a claim as (id, text), a mark as (id, text, mark), a response as (id,).
@@ -59,8 +59,8 @@ def agreement(judgements: Judgements, automatic: Automatic) -> dict[str, dict[st
     all annotators, and Krippendorff's alpha, ordinal of ratings.
 
     Recall and precision are means over responses, times 100, on the items that both have; ratings have the
-    interval of their mean, 95 %, None with fewer than three responses; kappas and alphas have theirs by
-    leaving out one response at a time.
+    interval of their mean, 95 %, None with fewer than three responses. Every other number of people has its
+    own by leaving out one response at a time, or the reason why there is none.
     """
     return {
         **{kind: _labels(judgements.answers[kind], automatic[kind]) for kind in (RECALL, PRECISION)},
@@ -69,32 +69,37 @@ def agreement(judgements: Judgements, automatic: Automatic) -> dict[str, dict[st
 
 
 def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, int]) -> dict[str, Any]:
-    by_annotator: defaultdict[str, dict[Item, int]] = defaultdict(dict)
-    for item, answers in judged.items():
-        for annotator, answer in answers.items():
-            by_annotator[annotator][item] = answer
-    kappas = {}
-    for name, rated in sorted(by_annotator.items()):
-        both = [item for item in rated if item in automatic]
-        kappas[name] = cohen([rated[item] for item in both], [automatic[item] for item in both])
-    common = [item for item in judged if item in automatic]
+    annotators = sorted({name for answers in judged.values() for name in answers})
+    common = {item: answers for item, answers in judged.items() if item in automatic}
+
+    def people(kept: Mapping[Item, Mapping[str, int]]) -> float:
+        return mean_of_defined(100 * _over_responses(_said_by(name, kept)) for name in annotators)
+
+    def kappa(name: str) -> Callable[[Mapping[Item, Mapping[str, int]]], float]:
+        return lambda kept: kappa_of(
+            cohen, [(answer, automatic[item]) for item, answer in _said_by(name, kept).items()]
+        )
+
+    def mean_kappa(kept: Mapping[Item, Mapping[str, int]]) -> float:
+        return mean_of_defined(kappa(name)(kept) for name in annotators)
+
     return {
         "items": len(judged),
-        "annotators": len(by_annotator),
+        "annotators": len(annotators),
         "pending": len(judged) - len(common),
-        "people": _mean(100 * _over_responses(responses) for responses in by_annotator.values()),
+        "people": _number(people(judged)),
+        "people_interval": over_left_out(judged, people, (0.0, 100.0)),
         "automatic": _number(100 * _over_responses({item: automatic[item] for item in common})),
-        "cohen": {name: _number(kappa) for name, kappa in kappas.items()},
-        "cohen_intervals": {
-            name: _over_left_out_responses(
-                {item: (rated[item], automatic[item]) for item in rated if item in automatic},
-                lambda pairs: cohen(*map(list, zip(*pairs, strict=True))) if pairs else math.nan,
-            )
-            for name, rated in sorted(by_annotator.items())
-        },
-        "cohen_mean": _mean(kappas.values()),
+        "cohen": {name: _number(kappa(name)(common)) for name in annotators},
+        "cohen_intervals": {name: over_left_out(common, kappa(name)) for name in annotators},
+        "cohen_mean": _number(mean_kappa(common)),
+        "cohen_mean_interval": over_left_out(common, mean_kappa),
         **_together(judged, "nominal"),
     }
+
+
+def _said_by(name: str, judged: Mapping[Item, Mapping[str, int]]) -> dict[Item, int]:
+    return {item: answers[name] for item, answers in judged.items() if name in answers}
 
 
 def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) -> dict[str, Any]:
@@ -106,7 +111,7 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
         "items": len(judged),
         "annotators": len({name for answers in judged.values() for name in answers}),
         "ratings": sum(map(len, judged.values())),
-        "people": _mean(of_responses),
+        "people": _number(mean_of_defined(of_responses)),
         "low": low,
         "high": high,
         **_together(judged, "ordinal"),
@@ -118,25 +123,27 @@ def _together(judged: Mapping[Item, Mapping[str, int]], level: Level) -> dict[st
     items = list(answers.values())
     return {
         "fleiss": _number(fleiss(items)),
-        "fleiss_interval": _over_left_out_responses(answers, fleiss),
+        "fleiss_interval": over_left_out(answers, lambda kept: fleiss(list(kept.values()))),
         "krippendorff": _number(alpha(items, level)),
-        "krippendorff_interval": _over_left_out_responses(answers, lambda kept: alpha(kept, level)),
+        "krippendorff_interval": over_left_out(answers, lambda kept: alpha(list(kept.values()), level)),
     }
 
 
-def _over_left_out_responses(
-    judged: Mapping[Item, _Answers], coefficient: Callable[[Sequence[_Answers]], float]
-) -> Bounds | None:
-    """The interval of a coefficient from -1 to 1, by leaving out the items of one response at a time.
-
-    None with fewer than three responses, and where the coefficient is undefined without one of them.
+def over_left_out(
+    judged: Mapping[Item, _Answers],
+    coefficient: Callable[[Mapping[Item, _Answers]], float],
+    value_range: Range = (-1.0, 1.0),
+) -> Bounds | NoInterval:
+    """The interval of a coefficient by leaving out at a time what belongs to one response or instance, which
+    an item names first; or why there is none.
     """
-    responses = list(dict.fromkeys(item[0] for item in judged))
+    units = list(dict.fromkeys(item[0] for item in judged))
+    if len(units) < MIN_UNITS:
+        return NoInterval.FEW_UNITS
     left_out = [
-        coefficient([answers for item, answers in judged.items() if item[0] != response])
-        for response in responses
+        coefficient({item: answers for item, answers in judged.items() if item[0] != unit}) for unit in units
     ]
-    return value_interval(coefficient(list(judged.values())), left_out, (-1.0, 1.0))
+    return value_interval(coefficient(judged), left_out, value_range) or NoInterval.UNDEFINED
 
 
 def _over_responses(answers: Mapping[Item, int]) -> float:
@@ -146,9 +153,9 @@ def _over_responses(answers: Mapping[Item, int]) -> float:
     return fmean(map(fmean, by_response.values())) if by_response else math.nan
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    defined: Sequence[float] = [value for value in values if not math.isnan(value)]
-    return fmean(defined) if defined else None
+def mean_of_defined(values: Iterable[float]) -> float:
+    defined = [value for value in values if not math.isnan(value)]
+    return fmean(defined) if defined else math.nan
 
 
 def _number(value: float) -> float | None:
@@ -206,8 +213,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
                 problems.append(
                     Problem(file=file.shown, line=line, message=message, expected=expected, quote=quoted(raw))
                 )
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return judgements
 
 
@@ -259,6 +265,14 @@ def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
     """Cohen 1968, Weighted Kappa: disagreement weighs as the square of the distance. NaN as above."""
     scale = range(min([*first, *second], default=0), max([*first, *second], default=0) + 1)
     return _of_two(QuadraticKappa("quadratic_kappa", "", labels=scale), first, second)
+
+
+def kappa_of(
+    kappa: Callable[[Sequence[int], Sequence[int]], float], pairs: Collection[tuple[int, int]]
+) -> float:
+    """Of items that two have rated, as pairs of their ratings."""
+    first, second = zip(*pairs, strict=True) if pairs else ((), ())
+    return kappa(first, second)
 
 
 def _of_two(metric: Classification, first: Sequence[Label], second: Sequence[Label]) -> float:

@@ -144,14 +144,6 @@ def _bca_shares(metric: Metric, rows: Floats, values: Floats, shares: Floats) ->
     return np.array(corrected)
 
 
-def percentiles(values: Floats, level: float = LEVEL) -> Bounds | None:
-    """The ends of the middle share of resampled values; None where one of them is undefined or infinite."""
-    if not len(values) or not np.isfinite(values).all():
-        return None
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
 #: One bit less than a double holds, so that rounding to the grid cannot carry a sum beyond it.
 BITS = 52
 

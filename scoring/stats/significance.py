@@ -242,7 +242,7 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
     exchanges = [_Exchange(pair) for pair in pairs]
     joined = np.hstack([exchange.surplus for exchange in exchanges])
     ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
-    extreme = np.zeros(len(pairs), dtype=np.int64)
+    extreme = np.zeros(len(pairs))
     # Blocks of (b, units) zeros and ones: which units each trial exchanges, a fair coin for each.
     bits, units = np.random.PCG64(seed), len(joined)
     per_block = max(1, BLOCK // units)
@@ -295,7 +295,7 @@ def _spread(pair: Paired) -> _Spread:
     same = (pair.a == pair.b).all(axis=1)
     if same.all():
         is_defined = math.isfinite(float(metric.aggregate(pair.a.sum(axis=0))))
-        return _Spread(error=0.0 if is_defined else math.nan, same=1.0, no_interval=NoInterval.SAME)
+        return _Spread(error=0.0 if is_defined else math.nan, no_interval=NoInterval.SAME)
     if not metric.has_honest_interval:
         return _Spread(no_interval=NoInterval.NOT_HONEST)
     if not all(metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
@@ -313,7 +313,7 @@ def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
     if units < MIN_UNITS:
         return _Spread(no_interval=NoInterval.FEW_UNITS)
     if (pair.a == pair.b).all():
-        return _Spread(error=0.0, same=1.0, no_interval=NoInterval.SAME)
+        return _Spread(error=0.0, no_interval=NoInterval.SAME)
     if not metric.has_interval:
         return _Spread(no_interval=NoInterval.NOT_HONEST)
     left_out = metric.left_out(pair.a) - metric.left_out(pair.b)

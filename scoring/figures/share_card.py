@@ -1,0 +1,87 @@
+"""The picture that others show of a link to a board: 1,200 by 630 pixels, in the colours of paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scoring.figures.frame import fitting, plain, tag
+
+WIDTH, HEIGHT = 1200, 630
+PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
+#: Charter and Arial, or what stands for them where they are not installed.
+SERIF, SANS = (
+    "Charter, Liberation Serif, DejaVu Serif, serif",
+    "Arial, Liberation Sans, DejaVu Sans, sans-serif",
+)
+LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
+#: Where intervals are drawn.
+DRAWN_FROM, DRAWN_TO = 640.0, 960.0
+MAX_ROWS = 5
+#: `fitting` measures text of the size of charts.
+CHART_SIZE = 13.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardRow:
+    """``text`` is the value as people read it; ``rank`` and numbers are empty where they are not shown."""
+
+    rank: str
+    name: str
+    beside: str
+    text: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], foot: str) -> str:
+    """As SVG."""
+    shown = rows[:MAX_ROWS]
+    ends = [end for row in shown for end in (row.value, row.low, row.high) if end is not None]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    width = (high - low) or 1.0
+
+    def x(value: float) -> float:
+        return DRAWN_FROM + (DRAWN_TO - DRAWN_FROM) * (value - low) / width
+
+    parts = [
+        tag("rect", width=WIDTH, height=HEIGHT, fill=PAPER),
+        tag("rect", width=WIDTH, height=10, fill=ACCENT),
+        _words(LEFT, 118, title, 54, RIGHT - LEFT, font_family=SERIF, font_weight="600"),
+        _words(LEFT, 176, facts, 28, RIGHT - LEFT, fill=SOFT),
+        _words(LEFT, 236, heading, 24, RIGHT - LEFT, fill=SOFT, font_weight="600"),
+        tag("path", d=f"M{LEFT} 252H{RIGHT}", stroke=INK, stroke_width=2),
+        _words(LEFT, 596, foot, 24, 700.0, fill=SOFT),
+        _words(RIGHT, 596, "Citeboard", 30, 300.0, font_family=SERIF, font_weight="600", text_anchor="end"),
+    ]
+    for place, row in enumerate(shown):
+        y = FIRST + STEP * place
+        name_to = DRAWN_FROM - 30 if row.value is not None else RIGHT - 180
+        parts += [
+            _words(LEFT, y, row.rank, 26, 80.0, fill=SOFT),
+            _words(150, y, row.name, 30, name_to - 150, font_family=SERIF),
+            _words(150, y + 24, row.beside, 20, name_to - 150, fill=SOFT),
+            _words(RIGHT, y, row.text, 32, 160.0, font_weight="600", text_anchor="end"),
+        ]
+        if row.value is None:
+            continue
+        middle = y - 9
+        if row.low is not None and row.high is not None:
+            path = f"M{x(row.low):.1f} {middle}H{x(row.high):.1f}" + "".join(
+                f"M{x(end):.1f} {middle - 8}v16" for end in (row.low, row.high)
+            )
+            parts.append(tag("path", d=path, stroke=INK, stroke_width=2.5))
+        parts.append(tag("circle", cx=x(row.value), cy=middle, r=8, fill=ACCENT))
+    return tag(
+        "svg",
+        "".join(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width=WIDTH,
+        height=HEIGHT,
+    )
+
+
+def _words(x: float, y: float, text: str, size: int, width: float, **looks: object) -> str:
+    """Cut to the width."""
+    fitted = plain(fitting(text, width * CHART_SIZE / size))
+    return tag("text", fitted, x=x, y=y, font_size=size, **{"font_family": SANS, "fill": INK, **looks})

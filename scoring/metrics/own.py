@@ -1,0 +1,196 @@
+"""Measures that a task brings in its folder's `measures.py`: computed where that file may run.
+
+A measure here stands for a class of the file. It knows what the class says of itself, and asks for the rest:
+how is the process's choice, and by default nothing is run. Each answer is computed twice, by the file
+read anew, and a difference is a fault.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Files may name them, and a confined process imports nothing late.
+import numpy.linalg
+import numpy.random
+
+from scoring.metrics.base import Floats, Metric, WeightedMetric
+from tasks.types.declared.own_measures import (
+    MEASURES,
+    Chosen,
+    MeasureFailed,
+    digest_of,
+    failed,
+    run_file,
+    use,
+)
+
+#: In the folder of a confined process: what it is to compute, and the numbers that it found.
+CALL, VALUES = "call", "values"
+PROGRAM = "scoring.metrics.own:answer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A method of the class ``called``, made as the metric ``name`` of the rule set, with its arguments."""
+
+    text: str
+    called: str
+    name: str
+    rules: str
+    given: Mapping[str, Any]
+    method: str
+    arguments: tuple[Any, ...]
+
+
+@contextmanager
+def trusted() -> Iterator[None]:
+    """Files are run in this process meanwhile."""
+    before = Chosen.compute
+    use(twice)
+    try:
+        yield
+    finally:
+        use(before)
+
+
+def twice(call: Call) -> Floats:
+    """Raises MeasureFailed."""
+    try:
+        first, second = _once(call), _once(call)
+    except MemoryError:
+        raise
+    except Exception as error:
+        where = [
+            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == MEASURES
+        ]
+        raise _stopped(
+            call, type(error).__name__, where[-1] if where else getattr(error, "lineno", None)
+        ) from error
+    if first.shape != second.shape or not np.array_equal(first, second, equal_nan=True):
+        raise _differs(call)
+    return first
+
+
+def _once(call: Call) -> Floats:
+    name = f"citeboard_measures_{digest_of(call.text)[:16]}"
+    try:
+        kind = getattr(run_file(call.text, name), call.called)
+        given = {"given": call.given} if "given" in signature(kind).parameters else {}
+        metric = kind(call.name, call.rules, **given)
+        return np.array(getattr(metric, call.method)(*call.arguments), dtype=np.float64)
+    finally:
+        sys.modules.pop(name, None)
+
+
+def _stopped(call: Call, kind: str, line: int | None) -> MeasureFailed:
+    return failed(f"“{call.called}” ended in {kind} when {call.method} was computed", line=line)
+
+
+def _differs(call: Call) -> MeasureFailed:
+    words = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
+    return failed(words, "the same for the same gold and answers")
+
+
+def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The program of a confined process; what the file prints goes with its folder."""
+    call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
+    try:
+        values = twice(call)
+    except MeasureFailed as reason:
+        cause, [problem] = reason.__cause__, reason.problems
+        return {"failed": type(cause).__name__ if cause else "", "line": problem.line}
+    Path(VALUES).write_bytes(values.tobytes())
+    return {"shape": list(values.shape)}
+
+
+def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
+    """What a confined process found, none of which is believed. Raises MeasureFailed."""
+    match told:
+        case {"shape": [*shape]} if all(isinstance(size, int) and size >= 0 for size in shape):
+            try:
+                return np.frombuffer(file(VALUES).read_bytes(), dtype=np.float64).reshape(shape)
+            except (OSError, ValueError) as fault:
+                raise failed(f"“{call.called}” left no numbers") from fault
+        case {"failed": "", "line": None}:
+            raise _differs(call)
+        case {"failed": str() as kind, "line": int() | None as line} if re.fullmatch(r"\w{1,60}", kind):
+            raise _stopped(call, kind, line)
+    raise failed(f"“{call.called}” ended without an answer")
+
+
+class OwnMeasure(Metric):
+    """A measure that the task's organisers wrote."""
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        given: Mapping[str, Any],
+        text: str,
+        called: str,
+        facts: Mapping[str, Any],
+    ) -> None:
+        super().__init__(name, rules)
+        self.statistic = f"own:{digest_of(text)[:12]}:{called}"
+        self._of: dict[str, Any] = {
+            "text": text,
+            "called": called,
+            "name": name,
+            "rules": rules,
+            "given": given,
+        }
+        for fact, value in facts.items():
+            setattr(self, fact, value)
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        stats = self._ask("instance_stats", list(gold), list(answers))
+        if stats.ndim != 2 or len(stats) != len(gold) or not stats.shape[1]:
+            raise self._wrong(
+                "instance_stats", f"{_shape(stats)} numbers", f"a row for each of {len(gold)} instances"
+            )
+        if not np.isfinite(stats).all():
+            raise self._wrong("instance_stats", "what is no finite number", "finite numbers")
+        return stats
+
+    def aggregate(self, sums: Floats) -> Floats:
+        return self._values("aggregate", sums.shape[:-1], sums)
+
+    def _values(self, method: str, shape: tuple[int, ...], *arguments: Floats) -> Floats:
+        values = self._ask(method, *arguments)
+        if values.shape != shape:
+            raise self._wrong(method, f"{_shape(values)} values", f"{_shape(np.empty(shape))}")
+        if np.isinf(values).any():
+            raise self._wrong(method, "an infinite value", "a finite one, or NaN where it is undefined")
+        return values
+
+    def _ask(self, method: str, *arguments: Any) -> Floats:
+        numbers: Floats = Chosen.compute(Call(**self._of, method=method, arguments=arguments))
+        return numbers
+
+    def _wrong(self, method: str, what: str, expected: str) -> MeasureFailed:
+        return failed(f"{method} of “{self._of['called']}” gives {what}", expected)
+
+
+class OwnWeightedMeasure(OwnMeasure, WeightedMetric):
+    """A measure that the task's organisers wrote, of the rows and not of their sums."""
+
+    aggregate = WeightedMetric.aggregate
+
+    def value(self, rows: Floats, weights: Floats) -> Floats:
+        return self._values("value", weights.shape[:-1], rows, weights)
+
+
+def _shape(values: Floats) -> str:
+    return " × ".join(map(str, values.shape)) or "1"

@@ -1,0 +1,104 @@
+"""Commands as a group's `commands.toml` declares them, so that code has what they do alone.
+
+A table is a command: its `help`, the function that it `does` where this has another name, what it takes
+`one_of`, and its arguments in order; a group of commands does nothing itself. An argument is what
+`add_argument` takes, or the name of one that several commands share; those of `every` come first.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.types import TaskType
+
+KINDS: Mapping[str, Callable[[str], Any]] = {"path": Path, "int": int, "float": float}
+
+
+def add_declared(commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any) -> None:
+    """``names`` are the functions, kinds of values and choices that the file names."""
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    numbers = {name: whole_number(**bounds) for name, bounds in tables.pop("numbers", {}).items()}
+    every, shared = tables.pop("every", {}), tables.pop("shared", {})
+    _add(commands, tables, every, shared, {**KINDS, **numbers, **names}, defaults)
+
+
+def _add(
+    commands: Any,
+    tables: Mapping[str, Any],
+    every: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    named: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+) -> None:
+    for name, table in tables.items():
+        command = commands.add_parser(name, help=table.pop("help"), allow_abbrev=False)
+        if table.pop("is_group", False):
+            below = command.add_subparsers(required=True, metavar="COMMAND")
+            _add(below, table, every, shared, named, defaults)
+            continue
+        command.set_defaults(command=named[table.pop("does", name.replace("-", "_"))], **defaults)
+        one_of = table.pop("one_of", ())
+        group = command.add_mutually_exclusive_group(required=True) if one_of else command
+        for flag, argument in {**every, **table}.items():
+            settings = shared[argument] if isinstance(argument, str) else argument
+            (group if flag in one_of else command).add_argument(flag, **_settings(flag, settings, named))
+
+
+def _settings(flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """An option's first choice is its default, and help may list what a name stands for."""
+    settings = dict(declared)
+    if "type" in settings:
+        settings["type"] = named[settings["type"]]
+    if choices := settings.get("choices"):
+        settings["choices"] = choices = named[choices] if isinstance(choices, str) else choices
+        if flag.startswith("-") and "required" not in settings:
+            settings.setdefault("default", choices[0])
+    if "help" in settings:
+        settings["help"] = re.sub(r"\{([A-Z]+)\}", lambda name: ", ".join(named[name[1]]), settings["help"])
+    return settings
+
+
+def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not re.fullmatch(rf"[0-9]{{1,{len(str(most))}}}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"“{text}”{refusal}")
+        return int(text)
+
+    return number
+
+
+Given = argparse.Namespace
+OptionsOf = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
+
+
+def say(args: Given, facts: Any, *lines: str) -> int:
+    if args.json:
+        lines = (facts if isinstance(facts, str) else json.dumps(facts, ensure_ascii=False, default=str),)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def markdown_table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, in_numbers: bool = False
+) -> Iterator[str]:
+    """The lines of a table and a blank one; all columns but the first are numbers where it is said so."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"| --- |{(' ---: |' if in_numbers else ' --- |') * (len(heads) - 1)}"
+    for row in rows:
+        cells = (f"{cell:,}" if type(cell) is int else str(cell).replace("|", "\\|") for cell in row)
+        yield f"| {' | '.join(cells)} |"
+    yield ""

@@ -1,0 +1,245 @@
+"""A task that is proposed for gold: its folder, and the board of a preview; plain Python, with JSON values in
+and out. Gold is scored against itself, against a damaged copy, and baselines against it.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from scoring.metrics.own import trusted
+from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.sample import sample_scores
+from tasks.types import InputRefused, TaskType
+from tasks.types.declared.folder import CARD, TOML, read_declaration, read_files
+from tasks.types.declared.own_measures import MEASURES
+from tasks.types.declared.proposals import Found, declaration, look
+from tasks.types.files import InputFile, open_input
+from tasks.types.forms.instances import TABLES, Instance
+from tasks.types.problems import as_values, fatal
+from tasks.types.runs import read_run
+
+with suppress(ImportError):
+    # Baselines import it when they run, which a confined process could not.
+    import bm25s  # noqa: F401
+
+#: What a confined process calls the file that somebody sent.
+UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
+#: Whether it is given the measures of a task's own to run.
+RUNS_MEASURES = "runs_measures"
+ITSELF, DAMAGED = "gold", "damaged"
+#: Of a damaged copy each so manieth answer is another instance's.
+DAMAGE = 3
+#: Instances of a sample.
+FEW, MANY = 4, 8
+#: Documents of its pool besides those that its gold names.
+BESIDES = 5
+CARD_TEXT = """# {title}
+
+{asked}
+
+## Format
+
+One JSON object a line for each instance:
+
+    {example}
+
+## Rules
+
+### `{rules}`
+
+{missing}
+
+## Data
+
+{instances} instances. Participants get {shown} of each; all else is secret.
+
+## Citation
+
+None is given yet.
+"""
+Answer = dict[str, Any]
+
+
+def propose(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The program of a confined process; ``task`` is the table of a declaration, None for a proposal."""
+    try:
+        files = open_input(Path(UPLOAD), shown=given["filename"])
+        found = look(given["form"], given["slug"], given["title"], files, given["task"])
+    except InputRefused as refused:
+        return {"problems": as_values(refused.problems)}
+    told = {**asdict(found), "problems": [], "board": [], "files": {}}
+    task_files = {CARD: card(found), **given["files"], TOML: declaration(found.task)}
+    told["card"] = task_files[CARD]
+    try:
+        # A process of its own, which ends with this.
+        with trusted() if given.get(RUNS_MEASURES) else nullcontext():
+            told["board"], told["files"] = previewed(task_files, found, files)
+            read_files(told["files"], "")
+    except InputRefused as refused:
+        told["problems"] = as_values(refused.problems)
+    return told
+
+
+def folder_of(form: str, slug: str, gold: Path) -> dict[str, str]:
+    """The files of the task that is proposed for gold, by name. Raises InputRefused."""
+    files = open_input(gold)
+    found = look(form, slug, slug.replace("-", " ").capitalize(), files)
+    return previewed({CARD: card(found), TOML: declaration(found.task)}, found, files)[1]
+
+
+def previewed(
+    task_files: Mapping[str, str], found: Found, files: Sequence[InputFile]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The rows of a board, and the files of the folder with a sample. Raises InputRefused."""
+    task_type = read_declaration(task_files)
+    split = task_type.gold_of(files, {})
+    instances: Sequence[Instance] = split.content.instances
+    itself = [_line(found.task, instance) for instance in instances]
+    runs: dict[str, Iterable[Any]] = {ITSELF: itself, DAMAGED: damaged(found.task, itself)}
+    for baseline in task_type.declared.baselines if task_type.declared else ():
+        runs[baseline.name] = baseline.answers(files)
+    board = []
+    for name, lines in runs.items():
+        try:
+            answers, problems = read_run(task_type, [_run(lines)], split.index, {})
+        except ImportError:
+            # What a baseline needs is not installed with every site.
+            continue
+        if wrong := fatal(problems):
+            raise InputRefused(wrong)
+        rules = task_type.default_rules
+        scores = evaluate(
+            task_type, task_type.pair(split, answers, rules, {}), rules=rules, options={}, gold=split.digest,
+            resampling=Resampling(),
+        )  # fmt: skip
+        values = {
+            metric: {
+                name: None if isinstance(number, float) and not math.isfinite(number) else number
+                for name, number in value.as_dict().items()
+            }
+            for metric, value in scores.metrics.items()
+        }
+        board.append({"system": name, "scores": values})
+    return board, _with_sample(task_type, task_files, found, instances, split.content.pool)
+
+
+def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
+    """Wrong in each third instance: with the answer of another one, or none where that could not be read."""
+    key = task["gold"].get("id", "id")
+    moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
+        task["form"] == "ranking" and "candidates" not in task.get("answer", {})
+    )
+    found = []
+    for place, line in enumerate(lines):
+        is_wrong = place % DAMAGE == 0
+        # The next one with another answer, since neighbours are often alike.
+        others = ({**lines[(place + by) % len(lines)], key: line[key]} for by in range(1, len(lines)))
+        other = next((own for own in others if own != line), line) if is_wrong else line
+        if moves or not is_wrong:
+            found.append(other)
+    return found
+
+
+def card(found: Found) -> str:
+    """What a card can say of a task before its organisers do."""
+    task = found.task
+    shown = ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
+    answer = _line(task, None)
+    is_left_out = task["rules"][0].get("missing") == "left-out"
+    return CARD_TEXT.format(
+        title=task["title"],
+        asked=f"Systems answer each instance from {shown}.",
+        example=json.dumps(answer, ensure_ascii=False),
+        rules=task["rules"][0]["name"],
+        missing="An instance without an answer is left out."
+        if is_left_out
+        else "An instance without an answer is wrong.",
+        instances=f"{found.instances:,}",
+        shown=shown,
+    )
+
+
+def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
+    """A line of a run with the gold answer of an instance, or, without one, an example."""
+    form, said, gold = task["form"], task.get("answer", {}), task["gold"]
+    key, default = gold.get("id", "id"), {"ranking": "ranking", "text": "text"}.get(form, gold["field"])
+    field = said.get("field", default)
+    values: dict[str, Any] = {}
+    if instance is None:
+        examples = {
+            "labels": said.get("labels", [""])[0],
+            "ranking": ["d9", "d3"],
+            "text": "…",
+            "spans": [[4, 9]],
+        }
+        value: Any = examples.get(form, 3.5 if form == "numbers" else {})
+        return {key: "s1", field: [value] if said.get("several") else value}
+    own = instance.gold
+    if form == "labels":
+        value = list(own) if said.get("several") else str(own[0] if said.get("any_of") else own)
+    elif form == "ranking":
+        value = [name for name, grade in sorted(own.items(), key=lambda one: -one[1]) if grade]
+    elif form == "text":
+        value = own[0]
+    elif form == "evidence" and said["shape"] == "sets":
+        value = {name: {"sentences": sorted(sets[0]), "label": label} for name, (label, sets) in own.items()}
+    elif form == "evidence":
+        values["label"], value = own.label, [name for sets in own.sentences[:1] for name in sorted(sets)]
+    else:
+        value = own if form == "numbers" else instance.record[gold["field"]]
+    return {key: instance.id, **values, field: value}
+
+
+def _run(lines: Iterable[Any]) -> InputFile:
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+    return InputFile("run.jsonl", "run.jsonl", lambda: BytesIO(text))
+
+
+def _with_sample(
+    task_type: TaskType, files: Mapping[str, str], found: Found, instances: Sequence[Instance], pool: Any
+) -> dict[str, str]:
+    """The folder with a sample of a few instances, whose scores are computed."""
+    chosen: dict[str, Instance] = {}
+    answers: set[str] = set()
+    for place, instance in enumerate(instances):
+        if len(chosen) < MANY and (place < FEW or str(instance.gold) not in answers):
+            chosen[instance.id] = instance
+            answers.add(str(instance.gold))
+    task, own = found.task, list(chosen.values())
+    form = task["gold"].get("files", "jsonl")
+    given = [dict(instance.record) for instance in own]
+    sample = {f"sample/gold/gold.{form}": _written(given, form, task["gold"].get("delimiter", ""))}
+    if name := task.get("pool", {}).get("file"):
+        named = json.dumps([record[task["gold"]["field"]] for record in given])
+        kept = [record for place, (key, record) in enumerate(pool.items()) if place < BESIDES or key in named]
+        sample[f"sample/gold/{name}"] = _written(kept, name.rpartition(".")[2], "")
+    lines = damaged(task, [_line(task, instance) for instance in own])
+    sample["sample/run.jsonl"] = _written(lines, "jsonl", "")
+    folder = {**{name: text for name, text in files.items() if name in (TOML, CARD, MEASURES)}, **sample}
+    values = {
+        rules: {name: value if math.isfinite(value) else None for name, value in scores.items()}
+        for rules, scores in sample_scores(task_type, folder).items()
+    }
+    return {**folder, "sample/scores.json": json.dumps(values, indent=2) + "\n"}
+
+
+def _written(rows: Sequence[Mapping[str, Any]], form: str, delimiter: str) -> str:
+    if form not in TABLES:
+        return (
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            if form != "json"
+            else json.dumps(rows)
+        )
+    out = io.StringIO(newline="")
+    heads = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(out, list(heads), delimiter=delimiter or TABLES[form], restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
