@@ -182,7 +182,6 @@ class SubmissionAdmin(FactsAdmin):
     list_filter = ["phase__task__season", "status", "kind"]
     list_select_related = ["team", "phase"]
     search_fields = ["system", "team__name", "sha256"]
-    date_hierarchy = "submitted_at"
 
 
 @admin.register(Job)
@@ -191,3 +190,4 @@ class JobAdmin(FactsAdmin):
     list_filter = ["kind", "state", "rules"]
     list_select_related = ["submission", "gold__task"]
     search_fields = ["trace", "reason"]
+    ordering = ["-id"]

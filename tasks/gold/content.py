@@ -2,6 +2,7 @@
 
 import hashlib
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
@@ -23,11 +24,7 @@ BLINDED = 8
 
 
 def note_content(gold: Gold, digests: bytes, held: bytes) -> None:
-    """Keep the digests of its instances, and count those that it shares with any other; in a transaction.
-
-    They are blinded by a key that is not in the database, since who has a text and a few labels to choose
-    from would find its label by the digest.
-    """
+    """Keep digests, blinded by a key outside of the database, and count shared ones; in a transaction."""
     key, key_name = _key()
     if connection.vendor == "postgresql":
         # Of two loads at once neither would see what the other one brings.
@@ -51,6 +48,28 @@ def note_content(gold: Gold, digests: bytes, held: bytes) -> None:
     GoldOverlap.objects.bulk_create(overlaps)
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Instances of two versions: those they have in common, with another answer, added and gone."""
+
+    same: int
+    answered: int
+    added: int
+    gone: int
+
+
+def compared(before: Gold, after: Gold) -> Compared | None:
+    """None where the contents were not noted, or by different keys."""
+    contents = {content.gold_id: content for content in GoldContent.objects.filter(gold__in=(before, after))}
+    old, new = contents.get(before.pk), contents.get(after.pk)
+    if old is None or new is None or old.key != new.key:
+        return None
+    was, now = _pairs(bytes(old.digests)), _pairs(bytes(new.digests))
+    alike = _shown(was) & _shown(now)
+    same = _shown(was & now)
+    return Compared(len(same), len(alike - same), len(_shown(now) - alike), len(_shown(was) - alike))
+
+
 def _blinded(digests: bytes, key: bytes) -> set[bytes]:
     width = packing.DIGEST
     parts = (digests[place : place + width] for place in range(0, len(digests), width))
@@ -67,9 +86,7 @@ def _shown(pairs: set[bytes]) -> set[bytes]:
 
 
 def read_contents(most: int = 5) -> int:
-    """Note those of gold of an earlier release, or noted under a key that the site has no more; a few at
-    once. What cannot be read any more counts as one instance.
-    """
+    """Note some gold of an earlier release or key; what cannot be read any more counts as one instance."""
     known = GoldContent.objects.filter(key=_key()[1]).values("gold")
     golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
     for gold in golds:

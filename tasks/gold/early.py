@@ -1,7 +1,7 @@
 """Acts that would let something be known of gold before its time: refused, unless an organiser goes on."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ from tasks.models import Phase, Season
 MAX_REASON = 500
 #: The fields in which organisers say that they go on; in the API they stand in the address.
 GOING_ON = ("let_out_task", "let_out_reason")
+#: The field in which what was shown comes back when somebody goes on.
+SHOWN = "rehearsed"
 #: What is let out, as people read it.
 WORDS = {
     Kind.INPUTS: gettext_lazy("the inputs"),
@@ -97,13 +99,24 @@ class WouldLetOut(Refused):
         return super().answer() | {"lets_out": [early.as_dict() for early in self.told], "task": self.task}
 
 
-def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:
-    """The page on which an organiser goes on, with what was sent."""
-    passed_over = ("csrfmiddlewaretoken", *GOING_ON)
+def ask_first(
+    request: HttpRequest, rehearsal: Any, stored: Sequence[tuple[str, str]] = (), **context: Any
+) -> HttpResponse:
+    """What would be done and what follows; there somebody goes on with what was sent, and what is ``stored``
+    of its files.
+    """
+    passed_over = ("csrfmiddlewaretoken", SHOWN, *GOING_ON, *dict(stored))
     lists = [(name, values) for name, values in request.POST.lists() if name not in passed_over]
-    posted = [(name, one) for name, values in lists for one in values]
-    shown = {"season": refused.told[0].phase.task.season, "refused": refused, "posted": posted, **context}
-    return render(request, "organise/early.html", shown, status=refused.status)
+    posted = [(name, one) for name, values in lists for one in values] + list(stored)
+    files = () if stored else request.FILES
+    shown = {"rehearsal": rehearsal, "posted": posted, "files": files, **context}
+    return render(request, "organise/rehearsal.html", shown, status=409)
+
+
+def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:
+    """The same page, of what nobody has rehearsed."""
+    rehearsal = {"early": refused, "name": refused.task, "asks_for_name": True}
+    return ask_first(request, rehearsal, **{"season": refused.told[0].phase.task.season, **context})
 
 
 @dataclass(frozen=True)
@@ -129,10 +142,7 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 @contextmanager
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
-    """What is done in the block, in its transaction, lets nothing out of the season before its time, unless
-    whoever does it has said so: phases that are open would show what others keep back, or what they hid
-    themselves. Raises WouldLetOut.
-    """
+    """What the block does lets nothing out before its time unless that was said. Raises WouldLetOut."""
     before = _state(season)
     yield
     after = _state(season)
@@ -149,10 +159,7 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
 
 
 def not_told_early(phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User) -> None:
-    """Before people may read this of the phase's gold, in a transaction.
-
-    Raises WouldLetOut where it is not free yet and one of them is in a team that can still send runs to it.
-    """
+    """Before people may read this of the gold, in a transaction. Raises WouldLetOut."""
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(team__registrations__season__tasks__phases__in=running)
     if teams.filter(user__in=[person.pk for person in people]).exists():

@@ -1,4 +1,4 @@
-"""Gold on its way into the site: packed, kept, and numbered where it is new."""
+"""Gold on its way into the site: packed, kept, and numbered where it is new; sealed and deleted versions."""
 
 import hashlib
 import json
@@ -12,6 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.core.files import File
 from django.db import transaction
+from django.db.models.deletion import ProtectedError
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
@@ -21,6 +23,7 @@ from citeboard.teams.models import User
 from tasks.gold import packing
 from tasks.gold.content import PACK, note_content
 from tasks.gold.early import nothing_early
+from tasks.gold.findings import Finding
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
@@ -58,6 +61,7 @@ class KeptGold:
     content: bytes
     held: bytes
     statistics: list[dict[str, Any]]
+    findings: list[Finding]
 
 
 def load_gold(
@@ -74,7 +78,8 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
     """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
     facts = {
-        "task_type": chosen.reference,
+        # The whole of a folder: participants are given some of it.
+        "task_type": json.dumps(dict(chosen.declared.files)) if chosen.declared else chosen.slug,
         "options": chosen.checked_options(task.options),
         "filename": filename,
     }
@@ -92,6 +97,7 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
                 content=done.file(packing.CONTENT),
                 held=done.file(packing.HELD),
                 statistics=done.result["statistics"],
+                findings=done.result["findings"],
             )
             return keep_gold(prepared)
     except UploadUnreadable as unreadable:
@@ -110,23 +116,26 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         content=prepared.content.read_bytes(),
         held=prepared.held.read_bytes(),
         statistics=prepared.statistics,
+        findings=prepared.findings,
     )
 
 
 def record_gold(
-    *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True
+    *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True, anew: bool = False
 ) -> tuple[Gold, bool]:
+    """The version that holds it; ``anew`` makes one of the same content, of which other numbers follow."""
     derived = {
         "file": kept.file,
         "index": kept.index,
         "public": kept.public,
         "statistics": kept.statistics,
+        "findings": kept.findings,
     }
     with transaction.atomic():
         # Two loads at once would give the same number.
         Task.objects.select_for_update().get(pk=task.pk)
         present = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        if present is not None and present.digest == kept.digest:
+        if present is not None and present.digest == kept.digest and not anew:
             Gold.objects.filter(pk=present.pk).update(**derived)
             present.refresh_from_db()
             note_content(present, kept.content, kept.held)
@@ -134,7 +143,7 @@ def record_gold(
         earlier = (
             Gold.objects.filter(task=task, split=split, digest=kept.digest).select_related("task").first()
         )
-        if earlier is not None and not again:
+        if earlier is not None and not (again or anew):
             raise EarlierGold(earlier)
         new = Gold.objects.create(
             task=task,
@@ -195,3 +204,54 @@ def _kept(path: Path, folder: str) -> str:
         storage.gold.delete(name)
     with path.open("rb") as content:
         return storage.gold.save(name, File(content))
+
+
+class VersionRefused(Refused):
+    """It cannot be sealed or deleted; the message says why."""
+
+
+def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
+    """From now on nobody but organisers gets its files or its instances, whatever phases say."""
+    with transaction.atomic():
+        sealed = _locked(gold, reason)
+        if sealed.sealed_at is not None:
+            return sealed
+        prefix = f"tasks.{sealed.task.slug}.gold.{sealed.split}."
+        changes = audit.set_fields(sealed, {"sealed_at": timezone.now()}, prefix)
+        _noted("gold-sealed", sealed, reason, by, changes)
+    return sealed
+
+
+def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
+    """Its files go where no other version has them; of a split with phases the newest stays."""
+    with transaction.atomic():
+        season = gold.task.season
+        with nothing_early(season, by=by):
+            deleted = _locked(gold, reason)
+            of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
+            phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
+            is_newest = not of_split.filter(number__gt=deleted.number).exists()
+            if is_newest and phases.exists():
+                raise VersionRefused(_("phases are scored by v%(number)s") % {"number": deleted.number})
+            try:
+                Gold.objects.filter(pk=deleted.pk).delete()
+            except ProtectedError as counting:
+                words = _("runs were scored with v%(number)s; seal it instead")
+                raise VersionRefused(words % {"number": deleted.number}) from counting
+        _noted("gold-deleted", deleted, reason, by)
+    return deleted
+
+
+def _locked(gold: Gold, reason: str) -> Gold:
+    if not reason.strip():
+        raise VersionRefused(_("say why"))
+    Task.objects.select_for_update().get(pk=gold.task_id)
+    return Gold.objects.select_related("task__season").get(pk=gold.pk)
+
+
+def _noted(key: str, gold: Gold, reason: str, by: User, changes: list[audit.Change] | None = None) -> None:
+    for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).order_by("pk"):
+        bump_version(phase.pk)
+    facts = {"version": gold.number, "task": f"{gold.task}, {gold.split}", "reason": reason.strip()}
+    place = gold.task.season
+    audit.record(key, actor=by, subject=gold, place=place, facts=facts, changes=changes or [])

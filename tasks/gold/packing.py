@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
+from tasks.gold.findings import Finding, Findings, keys_in
 from tasks.types import Index, InputRefused, Problem, TaskType, task_type
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
@@ -39,6 +40,8 @@ class PreparedGold:
     held: Path
     #: By data set, as the type's ``statistics`` are; none where it has none.
     statistics: list[dict[str, Any]]
+    #: What is odd about it, for its organisers.
+    findings: list[Finding]
 
     def read_index(self) -> Index:
         index: Index = json.loads(self.index.read_bytes())
@@ -57,6 +60,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
         "digest": prepared.digest,
         "instances": prepared.instances,
         "statistics": prepared.statistics,
+        "findings": prepared.findings,
         "problems": [],
     }
 
@@ -68,6 +72,12 @@ def prepare_gold(
     split = task_type.gold_of(files, checked)
     members = [file for file in files if task_type.is_gold_file(file.name)]
     _refuse_shared_names(members)
+    odd = Findings()
+    odd.name(keys_in(split.index))
+    whole = [(split.digest, split.digest)]
+    contents = task_type.contents(members, split) if task_type.contents else whole
+    scored = b"".join(_digests(contents, odd))
+    also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
     prepared = PreparedGold(
         digest=split.digest,
         instances=split.instances,
@@ -77,14 +87,12 @@ def prepare_gold(
         content=folder / CONTENT,
         held=folder / HELD,
         statistics=task_type.statistics(split) if task_type.statistics else [],
+        findings=odd.all(),
     )
     write_archive(prepared.file, [(file.name, file.open) for file in members])
     prepared.index.write_text(
         json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
     )
-    whole = [(split.digest, split.digest)]
-    scored = b"".join(_digests(task_type.contents(members, split) if task_type.contents else whole))
-    also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
     prepared.content.write_bytes(scored)
     prepared.held.write_bytes(scored + also_held)
     public = task_type.public_files(files, checked)
@@ -103,10 +111,13 @@ def prepare_gold(
     return prepared
 
 
-def _digests(contents: Iterable[tuple[Any, Any]]) -> Iterator[bytes]:
+def _digests(contents: Iterable[tuple[Any, Any]], odd: Findings | None = None) -> Iterator[bytes]:
     for shown, secret in contents:
-        digest = sha256(_canonical(shown)).digest()
-        yield digest[:DIGEST] + sha256(digest + _canonical(secret)).digest()[:DIGEST]
+        of_shown = sha256(_canonical(shown)).digest()
+        of_all = sha256(of_shown + _canonical(secret)).digest()
+        if odd:
+            odd.note(shown, secret, of_shown[:DIGEST], of_all[:DIGEST])
+        yield of_shown[:DIGEST] + of_all[:DIGEST]
 
 
 def _canonical(value: Any) -> bytes:

@@ -46,11 +46,7 @@ _NUMBERS = (Kind.OWN, Kind.CLASSES, Kind.OTHERS)
 
 
 def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | None:
-    """Until when the phase's own settings keep this back; None of what they do not keep back now.
-
-    Until it closes, unless the settings name another instant; a phase without an end keeps back for ever
-    what it does not show.
-    """
+    """Until when the phase's own settings keep this back; None of what they do not keep back now."""
     if kind is Kind.INPUTS:
         return _later(phase.inputs_released_at, at)
     # A run's classes stand on the page of its team beside its scores.
@@ -169,8 +165,9 @@ class Secrecy:
     def min_class_size(self) -> int:
         """The largest that any task with this content asks for, as long as it keeps instances back."""
         own = self.phase.task.min_class_size
-        sizes = [holder.phases[0].task.min_class_size for _, holder in self.binding(Kind.INSTANCES)]
-        return max([own, *sizes])
+        # A sealed version is kept back by no phase, where its split has this one alone.
+        binding = (holder.phases[:1] for _, holder in self.binding(Kind.INSTANCES))
+        return max([own, *(phase.task.min_class_size for phases in binding for phase in phases)])
 
     def facts(self) -> tuple[object, ...]:
         """What a page that was kept follows from, beside its own phase."""

@@ -6,10 +6,13 @@ import hashlib
 import json
 from functools import lru_cache
 
+from django.conf import settings
 from django.db import models
 
+from citeboard.core.confinement import closes_all
 from tasks.types import TaskType
 from tasks.types.declared.folder import read_declaration
+from tasks.types.declared.own_measures import digest_of, is_trusted
 
 
 class Declaration(models.Model):
@@ -24,6 +27,32 @@ class Declaration(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class MeasuresFile(models.Model):
+    """A `measures.py` that somebody brought, run where staff of the site have approved this very text."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    text = models.TextField()
+    season = models.ForeignKey("tasks.Season", on_delete=models.SET_NULL, null=True, related_name="+")
+    brought_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    brought_at = models.DateTimeField(auto_now_add=True)
+    approved_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"measures.py {self.digest[:12]}"
+
+
+def may_be_run(text: str) -> bool:
+    """Whether this site computes by the file, as things stand."""
+    if is_trusted(text):
+        return True
+    if settings.OWN_MEASURES == "nobody" or not closes_all():
+        return False
+    brought = MeasuresFile.objects.filter(digest=digest_of(text))
+    return (brought if settings.OWN_MEASURES == "organisers" else brought.exclude(approved_at=None)).exists()
 
 
 def keep(task_type: TaskType) -> Declaration:

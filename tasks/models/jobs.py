@@ -136,8 +136,9 @@ class Job(models.Model):
         return f"{self.submission} under {self.rules}" if self.rules else of_run
 
     @classmethod
-    def to_post(cls, kind: Kind, number: int, at: dt.datetime) -> list[Job]:
-        jobs = (cls(kind=kind, priority=cls.Priority.POST, created_at=at, due_at=at) for _ in range(number))
+    def to_post(cls, kind: Kind, number: int, at: dt.datetime, due_at: dt.datetime) -> list[Job]:
+        facts = {"kind": kind, "priority": cls.Priority.POST, "created_at": at, "due_at": due_at}
+        jobs = (cls(**facts) for _ in range(number))
         return cls.all_kinds.bulk_create(jobs)
 
     @property
@@ -191,6 +192,23 @@ class Acknowledgement(models.Model):
 
     def __str__(self) -> str:
         return f"failure of {self.submission}"
+
+
+class Tally(models.Model):
+    """One counter, or one part of a histogram."""
+
+    name = models.CharField(max_length=40)
+    label = models.CharField(max_length=60, blank=True)
+    place = models.PositiveSmallIntegerField(default=0)
+    number = models.PositiveBigIntegerField(default=0)
+    total = models.FloatField(default=0)
+
+    class Meta:
+        ordering = ["name", "label", "place"]
+        constraints = [models.UniqueConstraint(fields=["name", "label", "place"], name="tally_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.label} {self.place}"
 
 
 class WorkerGroup(models.Model):

@@ -1,5 +1,3 @@
-"""The places of teams in seasons: entering, joining and merging teams, and the terms they accept."""
-
 from __future__ import annotations
 
 from typing import ClassVar
@@ -104,6 +102,8 @@ class MergeProposal(models.Model):
     into = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="merges_asked")
     proposed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     proposed_at = models.DateTimeField(default=timezone.now)
+    #: Whether the team by which it was looked up is the one that answers.
+    is_asked = False
 
     class Meta:
         ordering: ClassVar[list[str]] = ["proposed_at", "id"]
@@ -123,6 +123,9 @@ class Terms(models.Model):
     number = models.PositiveIntegerField()
     text = models.TextField(help_text="Markdown.")
     published_at = models.DateTimeField(default=timezone.now)
+    counts_from = models.DateTimeField(
+        null=True, help_text="Until then the version before holds for who has accepted that; null: at once."
+    )
     published_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:

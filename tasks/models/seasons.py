@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import zone_of
+from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import User
 from tasks.models.declarations import Declaration, declared_type
 from tasks.types import TaskType, task_type
@@ -28,6 +30,8 @@ NO_END = dt.timedelta(days=20 * 365)
 LADDER = "ladder"
 #: The parts of a split, as the offline scorer knows them.
 PARTS = ("public", "private")
+#: What a season's calendar has besides its phases, in order.
+SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 #: With less no scorer starts.
 MIN_MEMORY_MB = 256
 
@@ -60,9 +64,7 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         return self.annotate(teams=entered)
 
     def current_first(self) -> SeasonQuerySet:
-        """Open seasons, the next deadline first; then those to come; past ones, newest first; and those with
-        nothing but published results.
-        """
+        """Open ones, the next deadline first; those to come; past ones; published results alone."""
         now = timezone.now()
         phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
         tasks = Task.objects.filter(season=OuterRef("pk")).order_by()
@@ -77,6 +79,10 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         return self.alias(place=place, deadline=Subquery(deadline)).order_by(
             "place", F("deadline").asc(nulls_last=True), "-created_at", "slug"
         )
+
+
+#: What the Hub calls a data set: its owner and its name.
+HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +106,21 @@ class Setting:
     is_cloned: bool = True
     #: Whether runs are scored again where it changes.
     changes_numbers: bool = False
+
+
+def _instant(words: Any, help_text: Any = "") -> models.DateTimeField[dt.datetime | None, dt.datetime | None]:
+    return models.DateTimeField(words, null=True, blank=True, help_text=help_text)
+
+
+def _switch(words: Any, help_text: Any, *, default: bool = False) -> models.BooleanField[bool, bool]:
+    return models.BooleanField(words, default=default, db_default=default, help_text=help_text)
+
+
+def _limit(
+    words: Any, help_text: Any = "", least: int = 1
+) -> models.PositiveIntegerField[int | None, int | None]:
+    bounds = [MinValueValidator(least)]
+    return models.PositiveIntegerField(words, null=True, blank=True, validators=bounds, help_text=help_text)
 
 
 class Configured(models.Model):
@@ -157,33 +178,29 @@ class Season(Configured):
         db_default="",
         help_text=_("Who may enter by list: an address, or @ and a domain, on each line."),
     )
-    max_team_size = models.PositiveIntegerField(
-        _("members of a team at most"), null=True, blank=True, validators=[MinValueValidator(1)]
-    )
-    members_until = models.DateTimeField(
+    max_team_size = _limit(_("members of a team at most"))
+    members_until = _instant(
         _("members may change until"),
-        null=True,
-        blank=True,
-        help_text=_("From then on nobody joins a team of the season or is removed from one."),
+        _("From then on nobody joins a team of the season or is removed from one."),
     )
-    merge_until = models.DateTimeField(
+    merge_until = _instant(
         _("teams may merge until"),
-        null=True,
-        blank=True,
-        help_text=_(
+        _(
             "Until then a team may ask to go into another, whose lead accepts. Empty: organisers alone "
             "merge teams."
         ),
     )
-    anonymous_until = models.DateTimeField(
+    anonymous_until = _instant(
         _("teams are anonymous until"),
-        null=True,
-        blank=True,
-        help_text=_(
+        _(
             "Until then others than organisers read “Team 41” in the place of a team's name: a number "
             "drawn when the team entered."
         ),
     )
+    results_at = _instant(_("results are announced"))
+    papers_until = _instant(_("papers are due"))
+    camera_ready_until = _instant(_("camera-ready papers are due"))
+    workshop_at = _instant(_("workshop"))
     time_zone = models.CharField(
         _("time zone"),
         max_length=60,
@@ -198,11 +215,13 @@ class Season(Configured):
     allows_several_teams = models.BooleanField(
         default=False, help_text=_("Whether a person may take part with more than one team.")
     )
-    shows_overall = models.BooleanField(
+    shows_overall = _switch(
         _("overall table"),
-        default=False,
-        db_default=False,
-        help_text=_("Whether teams are ranked over the tasks too, by the boards that everybody sees."),
+        _("Whether teams are ranked over the tasks too, by the boards that everybody sees."),
+    )
+    allows_frames = _switch(
+        _("boards in frames"),
+        _("Whether pages elsewhere may show the boards in a frame, by their addresses under /embed/."),
     )
     announcement = models.TextField(blank=True, help_text=_("Markdown, at the top of the season's page."))
     announced_at = models.DateTimeField(null=True, blank=True)
@@ -219,11 +238,13 @@ class Season(Configured):
         "members_until": Setting(page="teams", on_board=False),
         "merge_until": Setting(on_board=False),
         "anonymous_until": Setting(in_api=True),
+        **{name: Setting(in_api=True, on_board=False) for name in SEASON_DATES},
         "time_zone": Setting(label=_("Time zone"), on_board=False),
         "allows_several_teams": Setting(
             label=_("A person may take part with more than one team"), key="several_teams", on_board=False
         ),
         "shows_overall": Setting(key="overall", on_board=False),
+        "allows_frames": Setting(key="frames", on_board=False),
     }
 
     objects = SeasonQuerySet.as_manager()
@@ -240,6 +261,15 @@ class Season(Configured):
     @property
     def zone(self) -> ZoneInfo:
         return zone_of(self.time_zone)
+
+    @property
+    def dates(self) -> dict[str, dt.datetime]:
+        """Those of its calendar that are set, by the field's name."""
+        return {name: at for name in SEASON_DATES if (at := getattr(self, name))}
+
+    @classmethod
+    def date_label(cls, name: str) -> str:
+        return capfirst(str(cls.field(name).verbose_name))
 
 
 class Organiser(models.Model):
@@ -289,6 +319,17 @@ class Task(Configured):
         validators=[MinValueValidator(1)],
         help_text=_("Classes of fewer instances are shown only to those who may see single instances."),
     )
+    rank_by = late_text(
+        80,
+        _("ranked by"),
+        help_text=_("A metric of the first rule set, such as mrr@10; empty: its first. Nothing is rescored."),
+    )
+    shown_measures = late_json(
+        list,
+        _("One a line; readers open the others. Empty: as the task type has it."),
+        _("metrics shown first"),
+        blank=True,
+    )
     queue = models.SlugField(
         max_length=60,
         blank=True,
@@ -296,19 +337,22 @@ class Task(Configured):
         db_default="",
         help_text=_("Where its runs wait, such as gpu; empty: by what its metrics need, light or models."),
     )
-    max_seconds = models.PositiveIntegerField(
-        _("computing time of a scoring"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_("Seconds; what the site allows where it is empty or more."),
+    max_seconds = _limit(
+        _("computing time of a scoring"), _("Seconds; what the site allows where it is empty or more.")
     )
-    max_memory_mb = models.PositiveIntegerField(
+    max_memory_mb = _limit(
         _("memory of a scoring"),
-        null=True,
+        _("Megabytes; what the site allows where it is empty or more."),
+        least=MIN_MEMORY_MB,
+    )
+    hub_dataset = models.CharField(
+        _("data set on the Hub"),
+        max_length=200,
         blank=True,
-        validators=[MinValueValidator(MIN_MEMORY_MB)],
-        help_text=_("Megabytes; what the site allows where it is empty or more."),
+        default="",
+        db_default="",
+        validators=[RegexValidator(rf"\A{HUB_DATASET}\Z", _("Its owner and its name, such as owner/name."))],
+        help_text=_("Of Hugging Face, such as owner/name: results for its leaderboards name it."),
     )
     position = models.PositiveSmallIntegerField(default=0)
 
@@ -323,10 +367,13 @@ class Task(Configured):
         "is_reported_only": Setting(
             label=_("Shows published results only, without gold"), in_api=True, on_board=False
         ),
+        "rank_by": Setting(in_api=True),
+        "shown_measures": Setting(in_api=True),
         "min_class_size": Setting(in_api=True),
         "queue": Setting(label=_("Queue"), is_slug=True, on_board=False),
         "max_seconds": Setting(at_most="SCORING_TIMEOUT", on_board=False),
         "max_memory_mb": Setting(at_most="SCORING_MEMORY_MB", on_board=False),
+        "hub_dataset": Setting(in_api=True, on_board=False),
     }
 
     class Meta:
@@ -338,7 +385,8 @@ class Task(Configured):
 
     @property
     def task_type(self) -> TaskType:
-        return declared_type(self.declaration_id) if self.declaration_id else task_type(self.type)
+        own = declared_type(self.declaration_id) if self.declaration_id else task_type(self.type)
+        return own.shown_as(self.rank_by, self.shown_measures)
 
     @property
     def unit(self) -> str:
@@ -395,20 +443,15 @@ class Phase(Configured):
     split = models.CharField(max_length=60, default="test")
     opens = models.DateTimeField()
     closes = models.DateTimeField()
-    late_until = models.DateTimeField(
+    late_until = _instant(
         _("late runs until"),
-        null=True,
-        blank=True,
-        help_text=_(
+        _(
             "Until then runs are taken after the end too: they are marked as late, scored, and stand "
             "on no board unless an organiser accepts them."
         ),
     )
-    inputs_from = models.DateTimeField(
-        _("inputs from"),
-        null=True,
-        blank=True,
-        help_text=_("When participants get the inputs and may check runs, if before the phase opens."),
+    inputs_from = _instant(
+        _("inputs from"), _("When participants get the inputs and may check runs, if before the phase opens.")
     )
     time_zone = models.CharField(max_length=60, default="UTC", validators=[validate_zone])
     runs_per_day = models.PositiveIntegerField(null=True, blank=True)
@@ -416,78 +459,52 @@ class Phase(Configured):
     board = models.CharField(
         _("who sees the board"), max_length=12, choices=Audience, default=Audience.EVERYONE
     )
-    board_from = models.DateTimeField(
-        _("that changes at"),
-        null=True,
-        blank=True,
-        help_text=_("At this instant who sees the board becomes another, by the clock alone."),
+    board_from = _instant(
+        _("that changes at"), _("At this instant who sees the board becomes another, by the clock alone.")
     )
-    board_then = models.CharField(
-        _("who sees the board from then on"),
-        max_length=12,
-        choices=Audience,
-        blank=True,
-        default="",
-        db_default="",
-    )
-    frozen_from = models.DateTimeField(
+    board_then = late_text(12, _("who sees the board from then on"), choices=Audience)
+    frozen_from = _instant(
         _("board frozen from"),
-        null=True,
-        blank=True,
-        help_text=_(
+        _(
             "From this instant others than organisers see the board, and all that follows from it, "
             "as it stood then; runs are scored on."
         ),
     )
-    frozen_until = models.DateTimeField(
+    frozen_until = _instant(
         _("frozen until"),
-        null=True,
-        blank=True,
-        help_text=_("When everybody sees what organisers see again; empty: when an organiser reveals it."),
+        _("When everybody sees what organisers see again; empty: when an organiser reveals it."),
     )
-    own_scores = models.CharField(
+    own_scores = late_text(
+        8,
         _("what a team learns of its own runs"),
-        max_length=8,
         choices=OwnRuns,
-        blank=True,
-        default="",
-        db_default="",
         help_text=_(
             "Never less than the board shows to everyone. Empty: what the board shows, and otherwise "
             "that they were scored."
         ),
     )
-    shows_teams = models.BooleanField(
+    shows_teams = _switch(
         _("shows the names of teams"),
+        _("Whether others than organisers read on the board whose a system is."),
         default=True,
-        db_default=True,
-        help_text=_("Whether others than organisers read on the board whose a system is."),
     )
-    shows_run_counts = models.BooleanField(
+    shows_run_counts = _switch(
         _("shows how many runs there are"),
+        _("Whether others than organisers read how many teams have sent runs, and how many."),
         default=True,
-        db_default=True,
-        help_text=_("Whether others than organisers read how many teams have sent runs, and how many."),
     )
     counting = models.CharField(_("which run counts"), max_length=10, choices=Counting, default=Counting.BEST)
-    priority_runs = models.PositiveIntegerField(
+    priority_runs = _limit(
         _("how many runs count by priority"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_("Where the first runs by priority count: so many of each team. Empty: one."),
+        _("Where the first runs by priority count: so many of each team. Empty: one."),
     )
-    shows_contrastive = models.BooleanField(
+    shows_contrastive = _switch(
         _("shows contrastive runs"),
-        default=False,
-        db_default=False,
-        help_text=_("Whether contrastive runs stand on the board too: marked, and without a rank."),
+        _("Whether contrastive runs stand on the board too: marked, and without a rank."),
     )
-    confirms_results = models.BooleanField(
+    confirms_results = _switch(
         _("teams confirm their results"),
-        default=False,
-        db_default=False,
-        help_text=_(
+        _(
             "Once it has closed the lead of each team confirms the result of every run that counts, or "
             "contests it; until all have, the board says that it is preliminary."
         ),
@@ -510,90 +527,64 @@ class Phase(Configured):
             "and class. That tells something of the gold: for splits that are done with, or for practice."
         ),
     )
-    gold_is_public = models.BooleanField(
+    gold_is_public = _switch(
         _("gives out the gold"),
-        default=False,
-        db_default=False,
-        help_text=_(
+        _(
             "Whoever sees the board may download the gold and the runs that stand on it, once every "
             "phase on this gold is over; while they show single instances, at once."
         ),
     )
-    gold_from = models.DateTimeField(
+    gold_from = _instant(
         _("gold from"),
-        null=True,
-        blank=True,
-        help_text=_("Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."),
+        _("Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."),
     )
-    public_part = models.PositiveIntegerField(
+    public_part = _limit(
         _("public part of the split, per cent"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_(
+        _(
             "Own scores and the board come from this share of the units (30 is usual), drawn once and with "
             "every class in its proportion; the rest ranks at the end, or at most once a month where there "
             "is no end. Empty: no parts."
         ),
     )
-    part_seed = models.PositiveIntegerField(
+    part_seed = _limit(
         _("seed of the draw"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_("Of the public part; drawn with the first run and the same for phases on the same gold."),
+        _("Of the public part; drawn with the first run and the same for phases on the same gold."),
     )
-    ladder = models.BooleanField(
+    ladder = _switch(
         _("scores by the Ladder"),
-        default=False,
-        db_default=False,
-        help_text=_(
+        _(
             "While runs are taken a team gets a new number only where its run is better than its best one "
             "by more than a standard error, rounded to that; no other metric and no classes. Afterwards "
             "everything is shown."
         ),
     )
-    min_answered = models.PositiveIntegerField(
+    min_answered = _limit(
         _("answers that a number by class needs"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_(
+        _(
             "Of a class in which a run answers fewer instances no number of it is told; of a run that "
             "answers fewer in all, no class and no single instance."
         ),
     )
-    min_answered_share = models.PositiveIntegerField(
+    min_answered_share = _limit(
         _("share of answers that scores need, per cent"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_("A run that answers a smaller share of the instances is told no number at all."),
+        _("A run that answers a smaller share of the instances is told no number at all."),
     )
-    shares_tries = models.BooleanField(
+    shares_tries = _switch(
         _("tries count on all phases with its gold"),
-        default=False,
-        db_default=False,
-        help_text=_("Runs to other phases on the same gold, of any task, use up tries of this one too."),
+        _("Runs to other phases on the same gold, of any task, use up tries of this one too."),
     )
-    card_required: models.JSONField[list[str]] = models.JSONField(
-        _("what a run card must say"),
-        default=list,
-        blank=True,
-        db_default=models.Value([], models.JSONField()),
-        help_text=_("A run that is sent without it is refused."),
+    card_required: models.JSONField[list[str]] = late_json(
+        list, _("A run that is sent without it is refused."), _("what a run card must say"), blank=True
     )
-    let_out: models.JSONField[list[list[Any]]] = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
+    let_out: models.JSONField[list[list[Any]]] = late_json(
+        list,
+        "What it shows although others keep it back: the kind, and the task and split of those.",
         editable=False,
-        help_text="What it shows although others keep it back: the kind, and the task and split of those.",
     )
-    errata: models.JSONField[list[dict[str, str]]] = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
+    errata: models.JSONField[list[dict[str, str]]] = late_json(
+        list,
+        "What organisers have corrected of its results, each with the instant; only ever added to.",
         editable=False,
-        help_text="What organisers have corrected of its results, each with the instant; only ever added to.",
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -770,11 +761,13 @@ class Gold(models.Model):
     file = models.CharField(max_length=200, help_text="The archive of gold, in the gold storage.")
     index = models.CharField(max_length=200, help_text="What checks an upload, in the gold storage.")
     public = models.CharField(max_length=200, help_text="The archive of public inputs, in the gold storage.")
-    statistics: models.JSONField[list[dict[str, Any]]] = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
+    statistics: models.JSONField[list[dict[str, Any]]] = late_json(
+        list,
+        "What it consists of by data set, where its task type says so; empty for gold of before.",
         editable=False,
-        help_text="What it consists of by data set, where its task type says so; empty for gold of before.",
+    )
+    findings: models.JSONField[list[dict[str, Any]]] = late_json(
+        list, "What is odd about it, for organisers; empty for gold of before.", editable=False
     )
     reason = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)

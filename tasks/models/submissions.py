@@ -1,5 +1,3 @@
-"""A submission: who sent which run, when, in which bundle, what it cost, and what became of it."""
-
 from __future__ import annotations
 
 from pathlib import PurePosixPath
@@ -13,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from citeboard.core.lookalikes import Skeleton
+from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import Team, User
 from tasks.models.seasons import Phase, Season
 
@@ -84,15 +83,11 @@ class Submission(models.Model):
     system = models.CharField(max_length=80)
     system_skeleton = Skeleton("system")
     description = models.TextField(blank=True)
-    links: models.JSONField[list[str]] = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
-        help_text="Addresses of what its team says of it: code, a paper, a page.",
+    links: models.JSONField[list[str]] = late_json(
+        list, "Addresses of what its team says of it: code, a paper, a page."
     )
-    card: models.JSONField[dict[str, str]] = models.JSONField(
-        default=dict,
-        db_default=models.Value({}, models.JSONField()),
-        help_text="How it was made, by the fields of a run card that its team has filled in.",
+    card: models.JSONField[dict[str, str]] = late_json(
+        dict, "How it was made, by the fields of a run card that its team has filled in."
     )
     kind = models.CharField(max_length=12, choices=Kind, default=Kind.PRIMARY)
     built_in = models.CharField(
@@ -137,13 +132,8 @@ class Submission(models.Model):
     priority = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Its place among the team's runs, where the first few are judged."
     )
-    exclusion = models.CharField(
-        max_length=12,
-        choices=Exclusion,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Set by organisers: the run stands on no board, whatever its score.",
+    exclusion = late_text(
+        12, choices=Exclusion, help_text="Set by organisers: the run stands on no board, whatever its score."
     )
     exclusion_reason = models.TextField(blank=True, default="", db_default="", help_text="Its team reads it.")
 
@@ -152,6 +142,8 @@ class Submission(models.Model):
         indexes = [
             models.Index(fields=["phase", "team", "submitted_at"]),
             models.Index(fields=["phase", "status"]),
+            models.Index(fields=["submitted_at", "id"], name="submission_newest"),
+            models.Index(fields=["sha256", "team"], name="submission_same_file"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["phase", "team", "number"], name="submission_number_once_a_team"),

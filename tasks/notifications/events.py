@@ -10,24 +10,13 @@ from django.utils import timezone
 
 from citeboard.core.audit import as_json
 from citeboard.teams.models import Membership, Team, User
-from tasks.models import (
-    Announcement,
-    ExtraTries,
-    Job,
-    JoinRequest,
-    MergeProposal,
-    Notification,
-    Organiser,
-    Phase,
-    Question,
-    Registration,
-    Report,
-    Season,
-    Submission,
-)
+from tasks import models
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import channels
-from tasks.webhooks.services import queue_event
+from tasks.webhooks.services import due_at, holding, queue_event
+
+#: What people plan by, which never waits.
+OF_DATES = (Kind.DEADLINE, Kind.MOVED)
 
 
 def notify(
@@ -35,23 +24,25 @@ def notify(
     event: str,
     people: Iterable[int],
     *,
-    season: Season | None = None,
-    phase: Phase | None = None,
+    season: models.Season | None = None,
+    phase: models.Phase | None = None,
     team: Team | None = None,
-    submission: Submission | None = None,
+    submission: models.Submission | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> int:
     """Tell the people, given by id, of an event; who was told of it already is not told again."""
     if submission is not None:
         phase, team = submission.phase, submission.team
-    already = Notification.objects.filter(event=event).values_list("user", flat=True)
+    already = models.Notification.objects.filter(event=event).values_list("user", flat=True)
     told = channels(sorted(set(people).difference(already)), kind)
     now = timezone.now()
     mails = [person for person, channel in told.items() if channel == Channel.MAIL]
     with transaction.atomic():
-        jobs = dict(zip(mails, Job.to_post(Job.Kind.MAIL, len(mails), now), strict=True))
+        due = now if kind in OF_DATES else due_at(event, now)
+        posted = models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due)
+        jobs = dict(zip(mails, posted, strict=True))
         rows = [
-            Notification(
+            models.Notification(
                 user_id=person,
                 kind=kind,
                 event=event,
@@ -66,12 +57,12 @@ def notify(
             for person, channel in told.items()
             if channel != Channel.NONE
         ]
-        Notification.objects.bulk_create(rows, ignore_conflicts=True)
+        models.Notification.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 
 def revoke_notification(event: str, person: int) -> None:
-    Notification.objects.filter(event=event, user=person).delete()
+    models.Notification.objects.filter(event=event, user=person).delete()
 
 
 def members_of(team: Team) -> list[int]:
@@ -83,12 +74,12 @@ def leads_of(team: Team) -> list[int]:
     return list(lead.values_list("user_id", flat=True))
 
 
-def runners_of(season: Season) -> list[int]:
-    return list(Organiser.objects.filter(season=season).values_list("user_id", flat=True))
+def runners_of(season: models.Season) -> list[int]:
+    return list(models.Organiser.objects.filter(season=season).values_list("user_id", flat=True))
 
 
-def participants_of(season: Season) -> list[int]:
-    entries = Registration.objects.filter(season=season).not_refused()
+def participants_of(season: models.Season) -> list[int]:
+    entries = models.Registration.objects.filter(season=season).not_refused()
     teams = Membership.objects.filter(team__in=entries.values("team"), user__is_active=True)
     return list(teams.values_list("user_id", flat=True))
 
@@ -98,27 +89,30 @@ def without(people: Iterable[int], person: User | None) -> list[int]:
     return [own for own in people if person is None or own != person.pk]
 
 
-Status = Submission.Status
+Status = models.Submission.Status
 
 
-def tell_scored(job: Job, *, is_first: bool) -> None:
+def tell_scored(job: models.Job, *, is_first: bool) -> None:
     run = _run_of(job)
     if run is None:
         return
     if is_first:
         _post(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
-    if run.phase.own_runs_show == Phase.OwnRuns.NOTHING:
+    if run.phase.own_runs_show == models.Phase.OwnRuns.NOTHING:
         return
     if is_first:
         _tell(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
     elif run.status == Status.SCORED:
         assert run.team is not None
         event = f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}"
-        facts = {"gold": job.gold.number}
-        notify(Kind.RESCORED, event, members_of(run.team), phase=run.phase, team=run.team, facts=facts)
+        others = models.Job.objects.filter(submission=run, gold=job.gold)
+        is_of_gold = not others.exclude(options_digest=job.options_digest).exists()
+        facts = {"gold": job.gold.number, "is_of_gold": is_of_gold}
+        with holding(job.gold.created_at):
+            notify(Kind.RESCORED, event, members_of(run.team), phase=run.phase, team=run.team, facts=facts)
 
 
-def tell_failed(job: Job, *, has_problems: bool) -> None:
+def tell_failed(job: models.Job, *, has_problems: bool) -> None:
     run = _run_of(job)
     if run is not None and run.status == Status.FAILED:
         attempt = "" if job.started_at is None else f"-{job.started_at:%Y%m%d%H%M%S%f}"
@@ -127,41 +121,41 @@ def tell_failed(job: Job, *, has_problems: bool) -> None:
         _tell(kind, event, run)
 
 
-def tell_tries(given: ExtraTries) -> None:
+def tell_tries(given: models.ExtraTries) -> None:
     people, facts = members_of(given.team), {"tries": given.tries, "reason": given.reason}
     notify(Kind.TRIES, f"tries-{given.pk}", people, phase=given.phase, team=given.team, facts=facts)
 
 
-def tell_excluded(run: Submission, exclusion: str, reason: str, *, at: dt.datetime) -> None:
+def tell_excluded(run: models.Submission, exclusion: str, reason: str, *, at: dt.datetime) -> None:
     _tell(Kind.EXCLUDED, f"run-{run.pk}-excluded-{at.timestamp()}", run, exclusion=exclusion, reason=reason)
 
 
-def _run_of(job: Job) -> Submission | None:
+def _run_of(job: models.Job) -> models.Submission | None:
     if not job.sets_status:
         return None
-    runs = Submission.objects.select_related("phase__task", "team")
+    runs = models.Submission.objects.select_related("phase__task", "team")
     return runs.filter(pk=job.submission.pk, team__isnull=False).first()
 
 
-def _post(kind: Kind, event: str, run: Submission) -> None:
+def _post(kind: Kind, event: str, run: models.Submission) -> None:
     assert run.team is not None
     where = {"task": run.phase.task.slug, "phase": run.phase.slug, "team": run.team.slug}
     queue_event(kind, event, run.phase.task.season_id, run=run.pk, number=run.number, **where)
 
 
-def _tell(kind: Kind, event: str, run: Submission, **facts: str) -> None:
+def _tell(kind: Kind, event: str, run: models.Submission, **facts: str) -> None:
     assert run.team is not None
     notify(kind, event, members_of(run.team), submission=run, facts=facts)
 
 
-def tell_question(question: Question, *, by: User) -> None:
+def tell_question(question: models.Question, *, by: User) -> None:
     season, event = question.season, f"question-{question.pk}"
     queue_event(Kind.QUESTION, event, season, question=question.pk)
     people = without(runners_of(season), by)
     notify(Kind.QUESTION, event, people, season=season, facts={"text": question.text})
 
 
-def tell_answered(question: Question) -> None:
+def tell_answered(question: models.Question) -> None:
     """Also when an answer is changed."""
     if question.asked_by_id is None:
         return
@@ -170,15 +164,15 @@ def tell_answered(question: Question) -> None:
     notify(Kind.ANSWERED, event, [question.asked_by_id], season=question.season, facts=facts)
 
 
-def tell_report(report: Report) -> None:
+def tell_report(report: models.Report) -> None:
     staff = User.objects.filter(is_staff=True, is_active=True).values_list("pk", flat=True)
     facts = {"text": report.text, "address": report.address}
     notify(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
 
 
 def tell_to_confirm(
-    phase: Phase,
-    runs: Mapping[Team, Sequence[Submission]],
+    phase: models.Phase,
+    runs: Mapping[Team, Sequence[models.Submission]],
     *,
     gold: int,
     by: User | None = None,
@@ -188,7 +182,9 @@ def tell_to_confirm(
     where = {"task": phase.task.slug, "phase": phase.slug}
     is_reopened = by is not None
     season = phase.task.season
-    known = set(Notification.objects.filter(event__startswith=f"{event}-").values_list("event", flat=True))
+    known = set(
+        models.Notification.objects.filter(event__startswith=f"{event}-").values_list("event", flat=True)
+    )
     if not known:
         queue_event(Kind.CONFIRM, event, season, **where, is_reopened=is_reopened)
     return sum(
@@ -205,11 +201,11 @@ def tell_to_confirm(
     )
 
 
-def forget_to_confirm(phase: Phase) -> None:
-    Notification.objects.filter(kind=Kind.CONFIRM, event__startswith=_prefix(phase)).delete()
+def forget_to_confirm(phase: models.Phase) -> None:
+    models.Notification.objects.filter(kind=Kind.CONFIRM, event__startswith=_prefix(phase)).delete()
 
 
-def _prefix(phase: Phase) -> str:
+def _prefix(phase: models.Phase) -> str:
     return f"phase-{phase.pk}-confirm-"
 
 
@@ -224,7 +220,7 @@ class PhaseFacts:
     runs_in_total: int | None
 
     @classmethod
-    def of(cls, phase: Phase) -> Self:
+    def of(cls, phase: models.Phase) -> Self:
         return cls(phase.closes, phase.runs_per_day, phase.runs_in_total)
 
     @property
@@ -232,7 +228,7 @@ class PhaseFacts:
         return self.runs_per_day, self.runs_in_total
 
 
-def tell_changed_phase(phase: Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None) -> None:
+def tell_changed_phase(phase: models.Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None) -> None:
     season = phase.task.season
     if not season.is_public:
         return
@@ -253,42 +249,50 @@ def tell_changed_phase(phase: Phase, before: PhaseFacts, *, at: dt.datetime, by:
 def remind_of_deadlines(at: dt.datetime | None = None) -> int:
     """Tell participants once of each phase that closes within 48 hours; how many were told."""
     at = at or timezone.now()
-    soon = Phase.objects.open(at).filter(
+    soon = models.Phase.objects.open(at).filter(
         closes__lte=at + AHEAD, task__season__is_public=True, task__is_reported_only=False
     )
     told = 0
     for phase in soon.select_related("task__season"):
         event = f"phase-{phase.pk}-closes-{phase.closes.timestamp()}"
-        if not Notification.objects.filter(event=event).exists():
+        if not models.Notification.objects.filter(event=event).exists():
             people = participants_of(phase.task.season)
             facts = {"closes": as_json(phase.closes)}
             told += notify(Kind.DEADLINE, event, people, phase=phase, facts=facts)
     return told
 
 
-def tell_announced(season: Season, announcement: Announcement, *, by: User | None) -> None:
+def tell_announced(season: models.Season, announcement: models.Announcement, *, by: User | None) -> None:
     people = without([*participants_of(season), *runners_of(season)], by)
     notify(Kind.ANNOUNCED, announcement.event, people, season=season, facts={"text": announcement.text})
     queue_event(Kind.ANNOUNCED, announcement.event, season, text=announcement.text)
 
 
-def reword_announced(announcement: Announcement) -> None:
-    told = Notification.objects.filter(event=announcement.event)
+def reword_announced(announcement: models.Announcement) -> None:
+    told = models.Notification.objects.filter(event=announcement.event)
     told.update(facts={"text": announcement.text})
 
 
-def forget_announced(announcement: Announcement) -> None:
-    Notification.objects.filter(event=announcement.event).delete()
+def forget_announced(announcement: models.Announcement) -> None:
+    models.Notification.objects.filter(event=announcement.event).delete()
 
 
-def tell_asked(registration: Registration, *, by: User | None) -> None:
+def tell_terms(terms: models.Terms, *, by: User | None) -> None:
+    season = terms.season
+    if season.is_public:
+        facts = {"version": terms.number, "counts_from": terms.counts_from and as_json(terms.counts_from)}
+        people = without(participants_of(season), by)
+        notify(Kind.TERMS, f"terms-{terms.pk}", people, season=season, facts=facts)
+
+
+def tell_asked(registration: models.Registration, *, by: User | None) -> None:
     season, event = registration.season, f"registration-{registration.pk}-asked"
     queue_event(Kind.ASKED, event, season, team=registration.team.slug)
     people, facts = without(runners_of(season), by), {"message": registration.message}
     notify(Kind.ASKED, event, people, season=season, team=registration.team, facts=facts)
 
 
-def tell_decided(registration: Registration) -> None:
+def tell_decided(registration: models.Registration) -> None:
     assert registration.decided_at is not None
     event = f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
     decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
@@ -298,7 +302,7 @@ def tell_decided(registration: Registration) -> None:
     notify(Kind.DECIDED, event, people, season=registration.season, team=registration.team, facts=facts)
 
 
-def tell_role(season: Season, user: User, role: str, *, at: dt.datetime, by: User | None) -> None:
+def tell_role(season: models.Season, user: User, role: str, *, at: dt.datetime, by: User | None) -> None:
     event = f"season-{season.pk}-role-{role}-{at.timestamp()}"
     notify(Kind.ROLE, event, without([user.pk], by), season=season, facts={"role": role})
 
@@ -307,42 +311,42 @@ def sheet_event(sheet: int) -> str:
     return f"sheet-{sheet}"
 
 
-def tell_sheet(sheet: int, phase: Phase, person: int) -> None:
+def tell_sheet(sheet: int, phase: models.Phase, person: int) -> None:
     notify(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts={"sheet": sheet})
 
 
-def tell_join_asked(asked: JoinRequest) -> None:
+def tell_join_asked(asked: models.JoinRequest) -> None:
     people, facts = members_of(asked.team), {"person": str(asked.user), "message": asked.message}
     notify(Kind.JOIN_ASKED, _event(asked), people, season=asked.season, team=asked.team, facts=facts)
 
 
-def forget_join_asked(asked: JoinRequest) -> None:
-    Notification.objects.filter(event=_event(asked)).delete()
+def forget_join_asked(asked: models.JoinRequest) -> None:
+    models.Notification.objects.filter(event=_event(asked)).delete()
 
 
-def tell_join_decided(asked: JoinRequest, *, is_accepted: bool) -> None:
+def tell_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
     event, facts = f"{_event(asked)}-decided", {"is_accepted": is_accepted}
     notify(Kind.JOIN_DECIDED, event, [asked.user_id], season=asked.season, team=asked.team, facts=facts)
 
 
-def _event(asked: JoinRequest) -> str:
+def _event(asked: models.JoinRequest) -> str:
     return f"join-{asked.pk}-{asked.asked_at.timestamp()}"
 
 
-def tell_merge_asked(proposal: MergeProposal) -> None:
+def tell_merge_asked(proposal: models.MergeProposal) -> None:
     event, into, facts = _merge_event(proposal), proposal.into, {"other": proposal.team.name}
     notify(Kind.MERGE_ASKED, event, leads_of(into), season=proposal.season, team=into, facts=facts)
 
 
-def forget_merge_asked(proposal: MergeProposal) -> None:
-    Notification.objects.filter(event=_merge_event(proposal)).delete()
+def forget_merge_asked(proposal: models.MergeProposal) -> None:
+    models.Notification.objects.filter(event=_merge_event(proposal)).delete()
 
 
-def tell_merged(season: Season, team: Team, into: Team, *, at: dt.datetime, reason: str) -> None:
+def tell_merged(season: models.Season, team: Team, into: Team, *, at: dt.datetime, reason: str) -> None:
     event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
     facts = {"other": team.name, "reason": reason}
     notify(Kind.MERGED, event, members_of(into), season=season, team=into, facts=facts)
 
 
-def _merge_event(proposal: MergeProposal) -> str:
+def _merge_event(proposal: models.MergeProposal) -> str:
     return f"merge-{proposal.pk}-{proposal.proposed_at.timestamp()}"

@@ -1,5 +1,3 @@
-"""A person's own notifications on the site."""
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,7 +7,7 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
-from citeboard.teams.invitations import invitations_for
+from citeboard.teams.membership import invitations_for
 from citeboard.teams.models import MailedInvitation, User
 from tasks.models import Notification, NotificationChoice
 from tasks.models.notifications import Channel, Kind, NotificationQuerySet

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from citeboard.core.instants import WITHOUT_END
 from citeboard.core.words import counted, listed, thousands
 from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Phase, Submission
@@ -52,6 +53,8 @@ def _refused(told: Notification) -> Words:
 def _rescored(told: Notification) -> Words:
     title = _("Runs of %(team)s in %(phase)s were scored again")
     text = _("They are scored against version %(version)s of the gold. Nothing has to be sent again.")
+    if not told.facts.get("is_of_gold", True):
+        text = _("Options of the task were changed. Nothing has to be sent again.")
     return Words(
         title % {"team": told.team, "phase": _phase(told)},
         text % {"version": told.facts["gold"]},
@@ -66,9 +69,13 @@ def _deadline(told: Notification) -> Words:
 
 
 def _moved(told: Notification) -> Words:
-    title = _("%(phase)s closes at %(instant)s now")
+    before, after = (dt.datetime.fromisoformat(told.facts[name]) for name in ("before", "after"))
+    title = (
+        _("%(phase)s has no end now") if after >= WITHOUT_END else _("%(phase)s closes at %(instant)s now")
+    )
     title %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
-    text = _("Before, it was %(instant)s.") % {"instant": _instant(told.facts["before"])}
+    text = _("Before, it had no end.") if before >= WITHOUT_END else _("Before, it was %(instant)s.")
+    text %= {"instant": _instant(told.facts["before"])}
     return Words(title, text, _board(told))
 
 
@@ -120,6 +127,19 @@ def _confirm(told: Notification) -> Words:
 def _announced(told: Notification) -> Words:
     title = _("Announcement of %(season)s") % {"season": told.season}
     return Words(title, told.facts["text"], _season(told))
+
+
+def _terms(told: Notification) -> Words:
+    since = told.facts["counts_from"]
+    text = _("It counts at once: who has not accepted it gets no data and sends no run.")
+    if since:
+        text = _(
+            "It counts from %(instant)s: from then on who has not accepted it gets no data and sends no run."
+        )
+        text %= {"instant": _instant(since)}
+    title = _("Version %(version)s of the terms of %(season)s")
+    named = {"version": told.facts["version"], "season": told.season}
+    return Words(title % named, text, reverse("terms", args=[_slug(told)]))
 
 
 def _decided(told: Notification) -> Words:
@@ -234,6 +254,7 @@ _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     Kind.EXCLUDED: _excluded,
     Kind.ANNOUNCED: _announced,
     Kind.DECIDED: _decided,
+    Kind.TERMS: _terms,
     Kind.ROLE: _role,
     Kind.SHEET: _sheet,
     Kind.ASKED: _asked,

@@ -17,18 +17,18 @@ from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import plain_paragraphs
 from citeboard.core.refusals import Refused
-from citeboard.teams.invitations import InvitationNotValid, invitation_for, mailed_invitation_for
-from citeboard.teams.membership import add_member, locked, remove_member
+from citeboard.teams.membership import (
+    InvitationNotValid,
+    add_member,
+    invitation_for,
+    locked,
+    mailed_invitation_for,
+    remove_member,
+)
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
 from tasks.models.seasons import bump_versions
-from tasks.notifications.events import (
-    forget_join_asked,
-    tell_asked,
-    tell_decided,
-    tell_join_asked,
-    tell_join_decided,
-)
+from tasks.notifications import events
 
 #: What a team may tell who decides on its entry.
 MAX_MESSAGE = 2000
@@ -97,7 +97,7 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
         key = "team-entered" if is_approved else "team-entered/asked"
         audit.record(key, actor=by, subject=team, place=season, facts={"team": team})
         if not is_approved:
-            tell_asked(registration, by=by)
+            events.tell_asked(registration, by=by)
     return registration
 
 
@@ -135,7 +135,7 @@ def take_place(team: Team, user: User) -> Membership:
     with transaction.atomic():
         check_joining(locked(team), user)
         for asked in JoinRequest.objects.filter(team=team, user=user):
-            forget_join_asked(asked)
+            events.forget_join_asked(asked)
             asked.delete()
         return add_member(team=team, user=user)
 
@@ -240,7 +240,7 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
         key = "team-approved" if is_approved else "team-refused"
         facts = {"team": changed.team, "reason": reason}
         audit.record(key, actor=by, subject=changed.team, place=changed.season, facts=facts)
-        tell_decided(changed)
+        events.tell_decided(changed)
         bump_versions(changed.season)
     registration.refresh_from_db()
 
@@ -328,7 +328,15 @@ def acceptance_of(terms: Terms, user: object) -> TermsAcceptance | None:
 def terms_to_accept(season: Season, user: object) -> Terms | None:
     """The terms that the person has yet to accept; None where there are none, and for who organises."""
     terms = current_terms(season)
-    if terms is None or acceptance_of(terms, user) is not None:
+    if terms is None:
+        return None
+    least = terms.number
+    if terms.counts_from and terms.counts_from > timezone.now():
+        # It is not asked for before its day of who has accepted the one before.
+        in_force = Terms.objects.filter(season=season).exclude(counts_from__gt=timezone.now()).first()
+        least = in_force.number if in_force else 0
+    accepted = TermsAcceptance.objects.filter(terms__season=season, terms__number__gte=least)
+    if not least or (isinstance(user, User) and accepted.filter(user=user).exists()):
         return None
     return None if Season.objects.organised_by(user).filter(pk=season.pk).exists() else terms
 
@@ -337,17 +345,20 @@ def terms_text(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def publish_terms(*, season: Season, text: str, by: User | None) -> Terms:
+def publish_terms(
+    *, season: Season, text: str, by: User | None, counts_from: dt.datetime | None = None
+) -> Terms:
+    """Another version, of which everybody who takes part is told."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before, text = current_terms(season), terms_text(text)
         if before is not None and terms_text(before.text) == text:
             return before
         number = before.number + 1 if before else 1
-        terms = Terms.objects.create(season=season, number=number, text=text, published_by=by)
-        audit.record(
-            "terms-published", actor=by, subject=terms, place=season, facts={"version": terms.number}
-        )
+        facts = {"number": number, "text": text, "counts_from": counts_from}
+        terms = Terms.objects.create(season=season, published_by=by, **facts)
+        audit.record("terms-published", actor=by, subject=terms, place=season, facts={"version": number})
+        events.tell_terms(terms, by=by)
     return terms
 
 
@@ -432,7 +443,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
         said = plain_paragraphs(message)
         asked = JoinRequest.objects.create(team=team, user=user, season=season, message=said)
         audit.record("join-asked", actor=user, subject=asked, place=team)
-        tell_join_asked(asked)
+        events.tell_join_asked(asked)
     return asked
 
 
@@ -442,7 +453,7 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
         membership = take_place(asked.team, asked.user)
         facts = {"person": asked.user}
         audit.record("join-accepted", actor=by, subject=asked.user, place=asked.team, facts=facts)
-        tell_join_decided(asked, is_accepted=True)
+        events.tell_join_decided(asked, is_accepted=True)
     return membership
 
 
@@ -453,15 +464,15 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
         asked.save(update_fields=["declined_at"])
         facts = {"person": asked.user}
         audit.record("join-declined", actor=by, subject=asked.user, place=asked.team, facts=facts)
-        forget_join_asked(asked)
-        tell_join_decided(asked, is_accepted=False)
+        events.forget_join_asked(asked)
+        events.tell_join_decided(asked, is_accepted=False)
 
 
 def take_back_request(*, asked: JoinRequest) -> None:
     with transaction.atomic():
         asked = _waiting(asked)
         audit.record("join-taken-back", actor=asked.user, subject=asked, place=asked.team)
-        forget_join_asked(asked)
+        events.forget_join_asked(asked)
         asked.delete()
 
 

@@ -86,9 +86,7 @@ def season_to_help(user: object, season: str) -> Season:
 
 
 def may_have_inputs(user: object, phase: Phase) -> bool:
-    """Organisers of the season and staff always; once the inputs are released everybody, or whoever has
-    accepted the season's terms where it has some.
-    """
+    """Organisers and staff always; once released everybody, or who has accepted the season's terms."""
     if may_organise(user, phase.task.season):
         return True
     return inputs_are_free(phase) and terms_to_accept(phase.task.season, user) is None
@@ -135,9 +133,11 @@ def join_request_of(team: Team, number: int) -> JoinRequest:
 
 def merge_proposal_of(team: Team, number: int) -> MergeProposal:
     concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team), pk=number)
-    return first_or_absent(
+    proposal = first_or_absent(
         concerned.select_related("season", "team", "into"), _("There is no such proposal.")
     )
+    proposal.is_asked = proposal.into_id == team.pk
+    return proposal
 
 
 class NoSuchPlace(LookupError):

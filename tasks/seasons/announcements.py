@@ -12,14 +12,7 @@ from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
-from tasks.notifications.events import (
-    forget_announced,
-    reword_announced,
-    tell_announced,
-    tell_answered,
-    tell_question,
-    tell_report,
-)
+from tasks.notifications import events
 
 MAX_TEXT, MAX_ADDRESS = 4000, 400
 AN_HOUR = dt.timedelta(hours=1)
@@ -41,7 +34,7 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         _show(changed, new)
         facts = {"text": " ".join(text.split())}
         audit.record("announced", actor=by, subject=changed, place=changed, facts=facts, changes=[change])
-        tell_announced(changed, new, by=by)
+        events.tell_announced(changed, new, by=by)
     return changed
 
 
@@ -64,7 +57,7 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
         audit.record(
             "announcement-edited", actor=by, subject=season, place=season, facts=facts, changes=[change]
         )
-        reword_announced(changed)
+        events.reword_announced(changed)
     return changed
 
 
@@ -85,7 +78,7 @@ def _revoke(season: Season, announcement: Announcement | None, by: User | None) 
         season.save(update_fields=["announcement", "announced_at"])
     change = audit.Change("announcement", announcement.text, "")
     audit.record("announced/removed", actor=by, subject=season, place=season, changes=[change])
-    forget_announced(announcement)
+    events.forget_announced(announcement)
 
 
 def _show(season: Season, announcement: Announcement) -> None:
@@ -114,7 +107,7 @@ def ask(*, season: Season, text: str, by: User) -> Question:
         _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, words)
         question = Question.objects.create(season=season, text=text.strip(), asked_by=by)
         audit.record("question-asked", actor=by, subject=question, place=season)
-        tell_question(question, by=by)
+        events.tell_question(question, by=by)
     return question
 
 
@@ -125,7 +118,7 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
         if changes := audit.set_fields(changed, wanted, answered_by=by, answered_at=timezone.now()):
             key = "question-answered/public" if is_public else "question-answered"
             audit.record(key, actor=by, subject=changed, place=changed.season, changes=changes)
-            tell_answered(changed)
+            events.tell_answered(changed)
     return changed
 
 
@@ -143,7 +136,7 @@ def report_abuse(*, address: str, text: str, by: User) -> Report:
         _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, words)
         report = Report.objects.create(address=address.strip(), text=text.strip(), reported_by=by)
         audit.record("reported", actor=by, subject=report, place=report)
-        tell_report(report)
+        events.tell_report(report)
     return report
 
 

@@ -5,7 +5,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
-from citeboard.core import undelete
+from citeboard.core import audit
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
@@ -48,7 +48,7 @@ class NotUndone(Refused):
 def may_undo(entry: AuditEntry) -> bool:
     if entry.action == REFUSED:
         return _refused(entry) is not None
-    return undelete.may_be_restored(entry)
+    return audit.may_be_restored(entry)
 
 
 def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
@@ -60,8 +60,8 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
             with transaction.atomic(), nothing_early(season, by=by):
                 # What comes back is as it was.
                 bump_versions(season)
-                undelete.restore(entry=entry, by=by)
-    except (undelete.NotRestored, EntryRefused) as refused:
+                audit.restore(entry=entry, by=by)
+    except (audit.NotRestored, EntryRefused) as refused:
         raise NotUndone(str(refused)) from refused
 
 
@@ -78,7 +78,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
     season = phase.task.season
     try:
         with transaction.atomic(), nothing_early(season, by=by):
-            undelete.delete(row=phase, place=season, by=by)
+            audit.delete(row=phase, place=season, by=by)
             bump_versions(season)
     except ProtectedError as kept:
         raise NotDeleted(
@@ -89,7 +89,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
 def delete_task(*, task: Task, by: User) -> None:
     try:
         with transaction.atomic(), nothing_early(task.season, by=by):
-            undelete.delete(row=task, place=task.season, by=by)
+            audit.delete(row=task, place=task.season, by=by)
     except ProtectedError as kept:
         if Gold.objects.filter(task=task).exists():
             words = _("%(task)s has gold, which stays; its phases can be closed and hidden")

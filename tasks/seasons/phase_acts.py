@@ -1,6 +1,7 @@
 """What organisers do with a phase while it runs: its times, who sees its board, and freezing that."""
 
 import datetime as dt
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.instants import WITHOUT_END
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold.early import nothing_early
@@ -38,10 +40,27 @@ def open_now(*, phase: Phase, by: User) -> Phase:
         opened = locked_phase(phase)
         if opened.is_open(now):
             return opened
+        wanted = {"opens": now}
         if opened.closes <= now:
-            raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
-        _set(opened, by, "phase-opened", {"opens": now})
+            planned = planned_ends([opened])
+            if not planned:
+                raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
+            wanted = {"closes": planned[opened.pk]}
+        _set(opened, by, "phase-opened", wanted)
     return opened
+
+
+def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
+    """When those that were closed by hand, and not moved since, would close; where that is ahead."""
+    now = timezone.now()
+    over = {phase.pk: phase for phase in phases if phase.closes <= now}
+    planned: dict[int, dt.datetime] = {}
+    for entry in audit.about(*over.values()).filter(action="phase-closed") if over else ():
+        for change in entry.changes:
+            end, by_hand = (dt.datetime.fromisoformat(change[name]) for name in ("before", "after"))
+            if by_hand == over[entry.subject_id].closes and end > now:
+                planned[entry.subject_id] = end
+    return planned
 
 
 def close_now(*, phase: Phase, by: User) -> Phase:
@@ -75,6 +94,8 @@ def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str)
 
 
 def _span(opens: dt.datetime, closes: dt.datetime) -> str:
+    if closes >= WITHOUT_END:
+        return f"{_clock(opens)} UTC without an end"
     return f"{_clock(opens)} – {_clock(closes)} UTC"
 
 

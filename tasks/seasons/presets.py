@@ -1,6 +1,6 @@
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -9,19 +9,20 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from citeboard.core import audit
-from citeboard.core.instants import NoInstant, read_instant, zone_of
+from citeboard.core.instants import WITHOUT_END, NoInstant, read_instant, zone_of
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
-from tasks.models.seasons import NO_END
-from tasks.seasons.access import creator_of_seasons
+from tasks.models.seasons import NO_END, SEASON_DATES, Configured
+from tasks.seasons.access import creator_of_seasons, season_to_organise
+from tasks.seasons.file.entries import phase_prefix
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
 from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
-#: A phase that closes then is open without an end.
-WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 TASK = "main"
+#: Seasons whose tasks are offered for the next, the newest ones.
+MAX_EARLIER = 20
 #: Per cent of a split whose gold may come out in a phase without an end (`bench/leak.py`).
 PUBLIC_PART = 30
 
@@ -46,6 +47,8 @@ class Preset:
     about: str
     asked: Mapping[str, str]
     phases: tuple[PhasePlan, ...]
+    #: Addresses and titles of tasks of seasons that whoever uses it organises.
+    earlier: tuple[tuple[str, str], ...] = ()
 
     @property
     def title(self) -> str:
@@ -66,7 +69,8 @@ _SEMEVAL = Preset(
     _(
         "Practice on one split with the board in the open; an evaluation on another with five tries a team, "
         "of which the last counts, and a board that organisers alone see; then a leaderboard without an end, "
-        "with scores on a public part of the split and ranks by the rest."
+        "with scores on a public part of the split and ranks by the rest. Five runs with their scores can "
+        "tell up to a fifth of a small test set; where that is too much, hide own scores in the evaluation."
     ),
     {"opens": _("Practice opens"), "evaluation": _("Evaluation opens"), "closes": _("Evaluation closes")},
     (
@@ -144,7 +148,10 @@ def preset_for(user: object, preset: str) -> Preset:
     creator_of_seasons(user)
     if preset not in PRESETS:
         raise Http404(gettext("Seasons are created by staff of the site."))
-    return PRESETS[preset]
+    seasons = list(Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER])
+    tasks = Task.objects.filter(season__in=seasons, is_reported_only=False).select_related("season")
+    earlier = [(f"{task.season.slug}/{task.slug}", f"{task}, {task.season}") for task in tasks]
+    return replace(PRESETS[preset], earlier=tuple(earlier))
 
 
 def season_from(
@@ -156,14 +163,17 @@ def season_from(
     time_zone: str,
     dates: Mapping[str, str],
     by: User,
+    organisers: Sequence[User] = (),
 ) -> Season:
+    """``task_type`` names types, and tasks as `SEASON/TASK`, with commas between; all get the same phases."""
     try:
         zone = zone_of(time_zone)
     except ValueError as unknown:
         raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
     instants: dict[str, dt.datetime] = {}
     faults = []
-    for name, label in preset.dates.items():
+    rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
+    for name, label in {**preset.dates, **rest}.items():
         try:
             at = read_instant(dates.get(name, ""), zone)
         except NoInstant as refused:
@@ -176,7 +186,6 @@ def season_from(
         instants[name] = at
     if faults:
         raise SettingsRefused(faults)
-    kind = task_types().get(task_type)
     inputs = {"inputs_from": instants["inputs"]} if "inputs" in instants else {}
     phases = [
         {
@@ -190,14 +199,44 @@ def season_from(
         }
         for plan in preset.phases
     ]
-    task = {"slug": TASK, "title": kind.title if kind else task_type, "type": task_type, "phases": phases}
+    tasks = [{**task, "phases": phases} for task in _tasks(task_type, by)]
     season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
+    season |= {name: instants[name] for name in rest}
     with transaction.atomic():
-        made = load_settings({"season": season, "tasks": [task]}, by=by).season
-        add_organiser(season=made, user=by, by=by)
+        made = load_settings({"season": season, "tasks": tasks}, by=by).season
+        for person in dict.fromkeys([by, *organisers]):
+            add_organiser(season=made, user=person, by=by)
         facts = {"season": made, "preset": preset.name}
         audit.record("season-made", actor=by, subject=made, place=made, facts=facts)
     return made
+
+
+def _tasks(named: str, by: User) -> list[dict[str, Any]]:
+    """Without phases."""
+    tables: list[dict[str, Any]] = []
+    addresses = list(filter(None, map(str.strip, named.split(","))))
+    for address in addresses:
+        season, is_task, slug = address.partition("/")
+        kind = task_types().get(address)
+        name = TASK if len(addresses) == 1 else address
+        table = {"slug": name, "title": kind.title if kind else address, "type": address}
+        if is_task:
+            known = structure_of(season_to_organise(by, season))["tasks"]
+            found = [task for task in known if task["slug"] == slug]
+            if not found:
+                words = gettext("“%(season)s” has no task “%(task)s”") % {"season": season, "task": slug}
+                raise SettingsRefused([Fault("task_type", words)])
+            table = found[0]
+            forget(Task, table)
+        tables.append(table)
+    return tables
+
+
+def forget(model: type[Configured], table: dict[str, Any]) -> None:
+    """What stays behind where a row is made anew after another."""
+    for name, setting in model.SETTINGS.items():
+        if not setting.is_cloned:
+            table.pop(model.key(name), None)
 
 
 #: The same day of the week, a year later.
@@ -205,19 +244,46 @@ A_YEAR = 364
 MAX_DAYS = 20 * 365
 
 
+#: What organisers let out when a phase is over, by the name of its field.
+LET_OUT = (
+    "board", "board_from", "board_then", "own_scores", "shows_instances", "gold_is_public", "gold_from",
+)  # fmt: skip
+
+
+def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
+    """By phase what it had before organisers let something out, or closed it by hand, after it opened."""
+    phases = Phase.objects.filter(task__season=season).select_related("task")
+    begun = {phase_prefix(phase.task.slug, phase.slug): phase for phase in phases}
+    names = {Phase.key(name): name for name in LET_OUT} | {name: name for name in LET_OUT}
+    before: dict[str, dict[str, Any]] = {prefix: {} for prefix in begun}
+    for entry in audit.history(season).order_by("at", "pk"):
+        for change in entry.changes:
+            prefix, _dot, name = str(change["key"]).rpartition(".")
+            is_closing = entry.action == "phase-closed" and name == "closes"
+            if prefix in begun and (is_closing or (name in names and entry.at >= begun[prefix].opens)):
+                known = Phase.field(names.get(name, name))
+                before[prefix].setdefault(Phase.key(known.name), known.to_python(change["before"]))
+    return before
+
+
 def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None) -> Season:
     values = structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
-    phases = [phase for task in values["tasks"] for phase in task["phases"]]
+    phases = []
+    begun = _as_begun(season)
+    for task in values["tasks"]:
+        for phase in task["phases"]:
+            was = phase | begun[phase_prefix(task["slug"], phase["slug"])]
+            phase.clear()
+            phase.update((key, value) for key, value in was.items() if value not in (None, ""))
+            phases.append(phase)
     # A phase without an end stays without.
     no_end = dt.datetime.now(dt.UTC) + NO_END
     for model, tables in ((Season, [values["season"]]), (Task, values["tasks"]), (Phase, phases)):
-        stays_behind = {model.key(name) for name, setting in model.SETTINGS.items() if not setting.is_cloned}
         for table in tables:
-            for key, value in list(table.items()):
-                if key in stays_behind:
-                    del table[key]
-                elif isinstance(value, dt.datetime) and value < no_end:
+            forget(model, table)
+            for key, value in table.items():
+                if isinstance(value, dt.datetime) and value < no_end:
                     table[key] = value + dt.timedelta(days=days)
     with transaction.atomic():
         made = load_values(values, by=by).season

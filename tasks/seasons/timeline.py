@@ -4,14 +4,17 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
+from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from tasks.models import Phase
+from tasks.models import Phase, Season
+from tasks.seasons.phase_acts import planned_ends
 
 #: Nothing further away than this is drawn to scale, so that a phase without an end does not flatten the rest.
 FURTHEST = dt.timedelta(days=400)
@@ -40,12 +43,14 @@ class TimeLine:
     edges: tuple[dt.datetime, ...] = ()
 
     @classmethod
-    def over(cls, phases: Sequence[Phase], now: dt.datetime) -> TimeLine | None:
-        """All of the phases, as far as they are not too far away; None where there are none."""
-        if not phases:
+    def over(
+        cls, phases: Sequence[Phase], now: dt.datetime, dates: Sequence[dt.datetime] = ()
+    ) -> TimeLine | None:
+        """All of the phases and dates, as far as they are not too far away; None where there are none."""
+        if not phases and not dates:
             return None
-        start = max(min(phase.opens for phase in phases), now - FURTHEST)
-        end = min(max(phase.closes for phase in phases), now + FURTHEST)
+        start = max(min([*dates, *(phase.opens for phase in phases)]), now - FURTHEST)
+        end = min(max([*dates, *(phase.closes for phase in phases)]), now + FURTHEST)
         start, end = min(start, now, end), max(start, now, end)
         margin = max((end - start) / 50, dt.timedelta(hours=6))
         start, end = start - margin, end + margin
@@ -108,6 +113,14 @@ class TimeLine:
             state, f"{phase.title}: {said}", left, max(0.5, round(right - left, 2)), now, now,
         )  # fmt: skip
 
+    def point(self, at: dt.datetime, words: str) -> SafeString:
+        place, now = self.place(at), self.place(self.now)
+        return format_html(
+            '<svg class="phase-bar point {}" width="100%" height="22" role="img" aria-label="{}">'
+            '<circle cx="{}%" cy="11" r="5"/><line class="now" x1="{}%" x2="{}%" y1="0" y2="22"/></svg>',
+            "ahead" if self.now < at else "over", words, place, now, now,
+        )  # fmt: skip
+
     @property
     def scale(self) -> SafeString:
         parts = [format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label) for mark in self.marks]
@@ -125,3 +138,29 @@ class TimeLine:
         return format_html(
             '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>', inner
         )
+
+
+def time_line(season: Season) -> dict[str, Any]:
+    """What tables of a season's phases and dates show, on one scale."""
+    at = timezone.now()
+    rows = Phase.objects.filter(task__season=season).select_related("task__season")
+    ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))
+    line, planned = TimeLine.over(ordered, at, list(season.dates.values())), planned_ends(ordered)
+    lines = [
+        {
+            "phase": phase,
+            "task": phase.task,
+            "bar": line.bar(phase) if line else "",
+            "is_open": phase.is_open(at),
+            "is_ahead": at < phase.opens,
+            "opens_until": planned.get(phase.pk),
+        }
+        for phase in ordered
+    ]
+    labels = [(Season.date_label(name), day) for name, day in season.dates.items()]
+    dates = [
+        {"label": label, "at": day, "bar": line.point(day, label) if line else "", "is_ahead": at < day}
+        for label, day in labels
+    ]
+    scale, is_uneven = (line.scale, not line.is_even) if line else ("", False)
+    return {"lines": lines, "dates": dates, "scale": scale, "is_uneven": is_uneven}

@@ -1,8 +1,4 @@
-"""One file that enters every task of a season whose format it carries: all of its runs are taken, or none.
-
-All or none, because a file that is corrected is sent again as a whole: had some of its runs been taken the
-first time, they would count twice. Whoever wants less names the tasks.
-"""
+"""One file that enters every task whose format it carries: all of its runs are taken, or none."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,30 +17,9 @@ from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
-from tasks.submissions.late_reading import Unread, unread_findings
-from tasks.submissions.refusals import (
-    CardIncomplete,
-    KeyAlreadyUsed,
-    PhaseClosed,
-    QuotaExceeded,
-    RunNotTaken,
-    RunRejected,
-    RunUnusable,
-)
-from tasks.submissions.run_card import (
-    READING,
-    Findings,
-    Metadata,
-    RunDetails,
-    checked_card,
-    checked_figures,
-    measures_for,
-    missing_warnings,
-    read_metadata,
-    require_card,
-    sender_of,
-)
+from tasks.submissions import refusals, run_card
 from tasks.submissions.submit import (
+    Unread,
     check_entry,
     check_look,
     check_registered,
@@ -52,6 +27,7 @@ from tasks.submissions.submit import (
     queue_run,
     require_terms,
     sent_again,
+    unread_findings,
 )
 from tasks.submissions.uploads import Upload, checksum, discard, stored_run
 from tasks.types import Problem
@@ -63,8 +39,8 @@ class Part:
     """What the file is to one task: its run there, what is odd about it, or why it is not taken."""
 
     phase: Phase
-    findings: Findings = field(default_factory=Findings)
-    refusal: RunNotTaken | None = None
+    findings: run_card.Findings = field(default_factory=run_card.Findings)
+    refusal: refusals.RunNotTaken | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -77,7 +53,7 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        return not isinstance(self.refusal, RunRejected) and self.findings.is_read
+        return not isinstance(self.refusal, refusals.RunRejected) and self.findings.is_read
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -85,15 +61,18 @@ class Part:
             "phase": self.phase.pk,
             "detail": None if self.refusal is None else sentence(self.refusal),
             "problems": [problem.as_dict() for problem in self.problems],
-            "more": self.refusal.more if isinstance(self.refusal, RunRejected) else 0,
+            "more": self.refusal.more if isinstance(self.refusal, refusals.RunRejected) else 0,
         }
 
 
 #: What a file is refused for first: a part that is wrong, then what the other runs lack or have used up.
-WEIGHTS: tuple[tuple[type[RunNotTaken], ...], ...] = ((RunRejected,), (CardIncomplete, QuotaExceeded))
+WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
+    (refusals.RunRejected,),
+    (refusals.CardIncomplete, refusals.QuotaExceeded),
+)
 
 
-class BundleRefused(RunNotTaken):
+class BundleRefused(refusals.RunNotTaken):
     """At least one part is not taken, and so none is; ``parts`` says of each what it is."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -108,17 +87,17 @@ class BundleRefused(RunNotTaken):
         self.weightiest = next(
             (reason for kinds in WEIGHTS for reason in self._reasons() if isinstance(reason, kinds)), None
         )
-        self.status = self.weightiest.status if self.weightiest else RunNotTaken.status
+        self.status = self.weightiest.status if self.weightiest else refusals.RunNotTaken.status
 
-    def _reasons(self) -> list[RunNotTaken]:
+    def _reasons(self) -> list[refusals.RunNotTaken]:
         return [part.refusal for part in self.parts if part.refusal is not None]
 
     def answer(self) -> dict[str, object]:
-        if isinstance(self.weightiest, RunRejected):
+        if isinstance(self.weightiest, refusals.RunRejected):
             problems, more = capped(
                 [problem for part in self.parts if part.refusal for problem in part.problems]
             )
-            more += sum(reason.more for reason in self._reasons() if isinstance(reason, RunRejected))
+            more += sum(reason.more for reason in self._reasons() if isinstance(reason, refusals.RunRejected))
             entries = [problem.as_dict() for problem in problems]
             parts = [part.as_dict() for part in self.parts]
             return super().answer() | {"problems": entries, "more": more, "parts": parts}
@@ -129,7 +108,7 @@ class BundleRefused(RunNotTaken):
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
 
-class NothingCarried(RunUnusable):
+class NothingCarried(refusals.RunUnusable):
     pass
 
 
@@ -139,7 +118,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team: Team,
     user: User | None,
     upload: Upload,
-    details: RunDetails,
+    details: run_card.RunDetails,
     phase: str = "",
     tasks: Sequence[str] = (),
     card: Mapping[str, object] | None = None,
@@ -147,7 +126,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
 ) -> Bundle:
     """Enter the file in each task whose format it carries, or in those named: one run, one try in each."""
-    said = Metadata(description=details.description, card=checked_card(card or {}))
+    said = run_card.Metadata(description=details.description, card=run_card.checked_card(card or {}))
     sha256 = checksum(upload.path)
     if before := _sent_before(season, team, details, sha256):
         return before
@@ -156,7 +135,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     figures, unread = team_figures or {}, None
     try:
         parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
-        own = _said_by_type(parts, said, figures, metadata, sender_of(user, upload, team))
+        own = _said_by_type(parts, said, figures, metadata, run_card.sender_of(user, upload, team))
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
         unread = Unread.of(metadata, is_named=bool(tasks))
@@ -185,7 +164,9 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             idempotency_key=details.idempotency_key,
         )
         # The key is the bundle's; in a phase it would stand in the way of one that is used there.
-        nameless = RunDetails(system=details.system, description=details.description, kind=details.kind)
+        nameless = run_card.RunDetails(
+            system=details.system, description=details.description, kind=details.kind
+        )
         for part in parts:
             warnings = sent_again(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *part.problems])
@@ -208,13 +189,13 @@ def parts_of(
     references = sorted({phase.task.task_type.reference for phase in phases})
     given = {"task_types": references, "filename": upload.filename}
     try:
-        sender = sender_of(by, upload, team)
-        with read_upload(f"{READING}:tasks_meant", upload.path, given, owner=sender) as done:
+        sender = run_card.sender_of(by, upload, team)
+        with read_upload(f"{run_card.READING}:tasks_meant", upload.path, given, owner=sender) as done:
             problems, meant = from_values(done.result["problems"]), done.result["meant"]
     except UploadUnreadable as reason:
-        raise RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
+        raise refusals.RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
     if problems:
-        raise RunRejected.of(problems)
+        raise refusals.RunRejected.of(problems)
     parts = []
     for open_phase in phases:
         is_meant = meant[open_phase.task.type]
@@ -271,7 +252,7 @@ def open_phases(
 def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str) -> Exception:
     if phases:
         latest = max(phases, key=lambda phase: phase.closes)
-        return PhaseClosed(latest.opens, latest.closes, begun)
+        return refusals.PhaseClosed(latest.opens, latest.closes, begun)
     if slug:
         words = _("%(place)s has no phase “%(phase)s” that is open") % {"place": place, "phase": slug}
     else:
@@ -284,11 +265,11 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
         found = findings(phase, upload, by, team)
         if team is not None and not found.errors:
             check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
-    except RunNotTaken as refused:
+    except refusals.RunNotTaken as refused:
         return Part(phase=phase, refusal=refused)
     if not found.errors:
         return Part(phase=phase, findings=found)
-    rejected = RunRejected.of(found.problems)
+    rejected = refusals.RunRejected.of(found.problems)
     return Part(phase=phase, findings=replace(found, problems=rejected.problems), refusal=rejected)
 
 
@@ -299,7 +280,7 @@ def _unread_parts(season: Season, upload: Upload, phase: str, tasks: Sequence[st
         part = Part(phase=open_phase, findings=unread_findings())
         try:
             check_entry(open_phase, team, now, upload.begun_at, upload.size)
-        except RunNotTaken as refused:
+        except refusals.RunNotTaken as refused:
             part = replace(part, refusal=refused)
         found.append(part)
     return found if tasks else [part for part in found if part.is_good] or found
@@ -309,7 +290,7 @@ def _asked_again(part: Part, team: Team, upload: Upload) -> Part:
     phase = Phase.objects.select_related("task__season").get(pk=part.phase.pk)
     try:
         facts = check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
-    except RunNotTaken as refused:
+    except refusals.RunNotTaken as refused:
         return replace(part, phase=phase, refusal=refused)
     return replace(part, phase=phase, facts=facts)
 
@@ -327,12 +308,12 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
 ) -> list[Part]:
     parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
-    said = Metadata(description=description, card=checked_card(card or {}))
-    own = _said_by_type(parts, said, team_figures or {}, metadata, sender_of(by, upload, None))
+    said = run_card.Metadata(description=description, card=run_card.checked_card(card or {}))
+    own = _said_by_type(parts, said, team_figures or {}, metadata, run_card.sender_of(by, upload, None))
     checked = []
     for part in parts:
         about = own[part.phase.task.type].before(part.findings.about)
-        lacking = missing_warnings(part.phase, about) if part.is_good else []
+        lacking = run_card.missing_warnings(part.phase, about) if part.is_good else []
         findings_too = replace(part.findings, problems=[*part.problems, *lacking])
         checked.append(replace(part, findings=findings_too))
     return checked
@@ -340,31 +321,33 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
 
 def _said_by_type(
     parts: Sequence[Part],
-    said: Metadata,
+    said: run_card.Metadata,
     figures: Mapping[str, object],
     metadata: Upload | None,
     sender: Sender | None,
-) -> dict[str, Metadata]:
-    own: dict[str, Metadata] = {}
+) -> dict[str, run_card.Metadata]:
+    own: dict[str, run_card.Metadata] = {}
     faults: list[set[str]] = []
     for task_type in {part.phase.task.type: part.phase.task.task_type for part in parts}.values():
-        taken = {measure.name for measure in measures_for(task_type)}
+        taken = {measure.name for measure in run_card.measures_for(task_type)}
         given = {name: value for name, value in figures.items() if name in taken}
-        own[task_type.slug] = replace(said, figures=checked_figures(task_type, given))
+        own[task_type.slug] = replace(said, figures=run_card.checked_figures(task_type, given))
         faults.append(set(figures) - taken)
         if metadata is not None:
-            own[task_type.slug] = own[task_type.slug].before(read_metadata(metadata, task_type, sender))
+            own[task_type.slug] = own[task_type.slug].before(
+                run_card.read_metadata(metadata, task_type, sender)
+            )
     unknown = {name for name in set.intersection(*faults) if figures[name] not in (None, "")}
     if unknown:
         raise ValidationError(dict.fromkeys(sorted(unknown), _("none of these tasks takes this figure")))
     return own
 
 
-def _with_card(part: Part, said: Metadata) -> Part:
+def _with_card(part: Part, said: run_card.Metadata) -> Part:
     own = said.before(part.findings.about)
     try:
-        require_card(part.phase, own)
-    except RunNotTaken as refused:
+        run_card.require_card(part.phase, own)
+    except refusals.RunNotTaken as refused:
         return replace(part, refusal=part.refusal or refused)
     return replace(part, findings=replace(part.findings, about=own))
 
@@ -374,12 +357,12 @@ def _refuse(parts: Sequence[Part]) -> None:
         raise BundleRefused(parts)
 
 
-def _sent_before(season: Season, team: Team, details: RunDetails, sha256: str) -> Bundle | None:
+def _sent_before(season: Season, team: Team, details: run_card.RunDetails, sha256: str) -> Bundle | None:
     if not details.idempotency_key:
         return None
     before = Bundle.objects.filter(season=season, team=team, idempotency_key=details.idempotency_key).first()
     if before and before.sha256 != sha256:
-        raise KeyAlreadyUsed(_("the key came with another file before; a new file needs a new key"))
+        raise refusals.KeyAlreadyUsed(_("the key came with another file before; a new file needs a new key"))
     return before
 
 

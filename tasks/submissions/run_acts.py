@@ -219,9 +219,7 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
-    """Set a run that has just been sent to this place among its team's, the others move down; behind all
-    without one. Inside the transaction that stores it, which holds the team's entry.
-    """
+    """Inside the transaction that stores the run: its place among its team's, behind all without one."""
     others = list(in_priority(submission.phase, submission.team).exclude(pk=submission.pk))
     wanted = len(others) if place is None or submission.is_late else place - 1
     _numbered([*others[:wanted], submission, *others[wanted:]])

@@ -1,6 +1,12 @@
+"""Taking a run: checked, counted and queued; or, where no reader is free, taken and read in its turn."""
+
+from __future__ import annotations
+
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,40 +18,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.lookalikes import written_otherwise
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
 from tasks.jobs.leases import create_check, create_jobs
-from tasks.models import ExtraTries, Gold, Phase, Registration, Season, Submission, Task
+from tasks.models import ExtraTries, Gold, LateReading, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import lock_entry, terms_to_accept
-from tasks.submissions.late_reading import Unread, keep_unread, unread_findings
-from tasks.submissions.refusals import (
-    KeyAlreadyUsed,
-    NoGold,
-    NotRegistered,
-    PhaseClosed,
-    QuotaExceeded,
-    RunRejected,
-    StorageUsed,
-    TermsNotAccepted,
-)
+from tasks.submissions import refusals, run_card
+from tasks.submissions.reading import MAX_FILE
+from tasks.submissions.refusals import CardIncomplete, RunRejected
 from tasks.submissions.run_acts import check_priority, give_priority
-from tasks.submissions.run_card import (
-    Findings,
-    Metadata,
-    RunDetails,
-    as_warnings,
-    checked_card,
-    checked_details,
-    checked_figures,
-    checked_later,
-    findings_of,
-    keep_figures,
-    missing_warnings,
-    read_metadata,
-    require_card,
-    sender_of,
-)
 from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types import Problem, TaskType
 from tasks.types.problems import capped
@@ -56,23 +39,27 @@ def check_run(
     phase: Phase,
     upload: Upload,
     by: User | None = None,
-    said: Metadata | None = None,
+    said: run_card.Metadata | None = None,
     metadata: Upload | None = None,
-) -> Findings:
-    said = said or Metadata()
+) -> run_card.Findings:
+    said = said or run_card.Metadata()
     if metadata is not None:
-        said = said.before(read_metadata(metadata, phase.task.task_type, sender_of(by, upload, None)))
+        said = said.before(
+            run_card.read_metadata(metadata, phase.task.task_type, run_card.sender_of(by, upload, None))
+        )
     found = findings(phase, upload, by)
-    lacking = missing_warnings(phase, said.before(found.about))
-    later = [] if found.is_read else [checked_later()]
+    lacking = run_card.missing_warnings(phase, said.before(found.about))
+    later = [] if found.is_read else [run_card.checked_later()]
     return replace(found, problems=[*found.problems, *lacking, *later])
 
 
 def said_of(
     task_type: TaskType, *, description: str, card: Mapping[str, object], figures: Mapping[str, object]
-) -> Metadata:
-    return Metadata(
-        description=description, card=checked_card(card), figures=checked_figures(task_type, figures)
+) -> run_card.Metadata:
+    return run_card.Metadata(
+        description=description,
+        card=run_card.checked_card(card),
+        figures=run_card.checked_figures(task_type, figures),
     )
 
 
@@ -93,7 +80,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
 ) -> Submission:
     """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
     check_priority(phase, kind, priority)
-    details = checked_details(
+    details = run_card.checked_details(
         system=system, description=description, kind=kind, idempotency_key=idempotency_key
     )
     said = said_of(
@@ -108,8 +95,12 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     require_terms(phase.task.season, user)
     unread: Unread | None = None
     try:
-        sender = sender_of(user, upload, team)
-        about = read_metadata(metadata, phase.task.task_type, sender) if metadata else Metadata()
+        sender = run_card.sender_of(user, upload, team)
+        about = (
+            run_card.read_metadata(metadata, phase.task.task_type, sender)
+            if metadata
+            else run_card.Metadata()
+        )
         found = _checked(phase, upload, user, team)
         said = said.before(about).before(found.about)
     except PoolFull:
@@ -123,61 +114,63 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
         facts = check_entry(phase, team, now, upload.begun_at, upload.size)
         if unread is None:
-            require_card(phase, said)
+            run_card.require_card(phase, said)
         found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
         facts |= {"team": team, "submitted_by": user, "submitted_at": now}
         return queue_run(phase, stored, details, found, said, place=priority, unread=unread, **facts)
 
 
 def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:
-    details = RunDetails(system=system, description=description, kind=Submission.Kind.BASELINE)
+    details = run_card.RunDetails(system=system, description=description, kind=Submission.Kind.BASELINE)
     sha256 = checksum(upload.path)
     found = _checked(phase, upload, None, None)
     with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
         # Two baselines at once would get the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
-        said = Metadata(description=description).before(found.about)
+        said = run_card.Metadata(description=description).before(found.about)
         return queue_run(phase, stored, details, found, said, team=None, submitted_at=timezone.now())
 
 
-def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = None) -> Findings:
-    task, sender = phase.task, sender_of(by, upload, team)
+def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = None) -> run_card.Findings:
+    task, sender = phase.task, run_card.sender_of(by, upload, team)
     index = index_file(_current_gold(phase))
-    return findings_of(upload, task_type=task.task_type, index=index, options=task.options, sender=sender)
+    return run_card.findings_of(
+        upload, task_type=task.task_type, index=index, options=task.options, sender=sender
+    )
 
 
 def _current_gold(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
-        raise NoGold(
+        raise refusals.NoGold(
             _("%(phase)s of %(task)s has no gold yet, so that no run can be checked")
             % {"phase": phase, "task": phase.task}
         )
     return gold
 
 
-def _checked(phase: Phase, upload: Upload, by: User | None, team: Team | None) -> Findings:
+def _checked(phase: Phase, upload: Upload, by: User | None, team: Team | None) -> run_card.Findings:
     found = findings(phase, upload, by, team)
     if found.errors:
-        raise RunRejected.of(found.problems)
+        raise refusals.RunRejected.of(found.problems)
     return found
 
 
 def check_entry(
     phase: Phase, team: Team, at: dt.datetime, begun: dt.datetime | None = None, size: int = 0
 ) -> dict[str, Any]:
-    """Whether the team may send a run now, whatever the run is; when its upload began, and if that was late.
-
-    Deadlines go by the moment at which the upload ``begun``, limits by the present one. A run that was read
-    late and refused may be replaced after the end too.
-    """
+    """Deadlines go by when the upload has ``begun``, limits by now; also tells whether it was late."""
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
     replaced = replaceable(phase, team, begun).first() if phase.is_late(begun) else None
     if replaced is None and not phase.takes_upload(at, begun):
-        raise PhaseClosed(phase.opens, phase.closes, begun)
+        raise refusals.PhaseClosed(phase.opens, phase.closes, begun)
     check_quota(phase, team, at)
-    check_storage(team, size)
+    # Runs of one bundle share a file.
+    runs = Submission.objects.filter(team=team).exclude(file="").order_by().values("file", "size").distinct()
+    used, most = runs.aggregate(all=Sum("size"))["all"] or 0, settings.TEAM_STORAGE_MB << 20
+    if used + size > most:
+        raise refusals.StorageUsed(used, most)
     return {"begun_at": begun, "is_late": replaced is None and phase.is_late(begun), "replaced": replaced}
 
 
@@ -186,17 +179,9 @@ def replaceable(phase: Phase, team: Team, begun: dt.datetime) -> QuerySet[Submis
     return runs.order_by("replace_until", "pk")
 
 
-def check_storage(team: Team, size: int) -> None:
-    """Runs of one bundle share a file."""
-    runs = Submission.objects.filter(team=team).exclude(file="").order_by().values("file", "size").distinct()
-    used, most = runs.aggregate(all=Sum("size"))["all"] or 0, settings.TEAM_STORAGE_MB << 20
-    if used + size > most:
-        raise StorageUsed(used, most)
-
-
 def check_registered(season: Season, team: Team) -> None:
     if not Registration.objects.filter(season=season, team=team, is_approved=True).exists():
-        raise NotRegistered.of(team, season)
+        raise refusals.NotRegistered.of(team, season)
 
 
 def check_look(season: Season, team: Team, system: str) -> None:
@@ -210,17 +195,17 @@ def check_look(season: Season, team: Team, system: str) -> None:
 def require_terms(season: Season, user: User | None) -> None:
     terms = terms_to_accept(season, user) if user else None
     if terms is not None:
-        raise TermsNotAccepted(season, terms.number)
+        raise refusals.TermsNotAccepted(season, terms.number)
 
 
-def _sent_before(phase: Phase, team: Team, details: RunDetails, sha256: str) -> Submission | None:
+def _sent_before(phase: Phase, team: Team, details: run_card.RunDetails, sha256: str) -> Submission | None:
     if not details.idempotency_key:
         return None
     before = Submission.objects.filter(
         phase=phase, team=team, idempotency_key=details.idempotency_key
     ).first()
     if before and before.sha256 != sha256:
-        raise KeyAlreadyUsed(
+        raise refusals.KeyAlreadyUsed(
             _("the key came with another file before, as run %(number)s; a new run needs a new key")
             % {"number": before.number}
         )
@@ -242,9 +227,9 @@ def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
 def queue_run(
     phase: Phase,
     stored: StoredRun,
-    details: RunDetails,
-    found: Findings,
-    said: Metadata,
+    details: run_card.RunDetails,
+    found: run_card.Findings,
+    said: run_card.Metadata,
     place: int | None = None,
     unread: Unread | None = None,
     replaced: Submission | None = None,
@@ -265,12 +250,12 @@ def queue_run(
         filename=stored.filename,
         sha256=stored.sha256,
         size=stored.size,
-        warnings=as_warnings(*capped(found.problems)),
+        warnings=run_card.as_warnings(*capped(found.problems)),
         status=Submission.Status.QUEUED if stored.is_checked else Submission.Status.CHECKING,
         status_since=facts["submitted_at"],
         **facts,
     )
-    keep_figures(submission, said.figures)
+    run_card.keep_figures(submission, said.figures)
     if replaced is not None:
         Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
     if unread is not None:
@@ -321,11 +306,7 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
 
 
 def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
-    """The runs that have used up a try.
-
-    A failed one has not, unless its scoring ran into its limit of computing time or memory and an earlier one
-    of the team did so before: such runs would otherwise keep a worker busy for ever.
-    """
+    """The runs that used up a try; failed ones from the second on that ran into a limit of time or memory."""
     own = Submission.objects.filter(phase=phase, team=team)
     is_over_limit = Q(status=Submission.Status.FAILED, hit_limit=True)
     forgiven = own.filter(is_over_limit).order_by("number").values("pk")[:1]
@@ -335,7 +316,7 @@ def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
 def check_quota(phase: Phase, team: Team, at: dt.datetime) -> None:
     now = quota(phase, team, at)
     if now.left == 0:
-        raise QuotaExceeded(left=0, renews_at=now.renews_at)
+        raise refusals.QuotaExceeded(left=0, renews_at=now.renews_at)
 
 
 def day_of(at: dt.datetime, zone: ZoneInfo) -> tuple[dt.datetime, dt.datetime]:
@@ -345,3 +326,68 @@ def day_of(at: dt.datetime, zone: ZoneInfo) -> tuple[dt.datetime, dt.datetime]:
 
 def midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
     return dt.datetime.combine(date, dt.time(), zone).astimezone(dt.UTC)
+
+
+HEADER = f"{run_card.READING}:header"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unread:
+    """The file of ir_metadata, and whether the sender has named the task."""
+
+    metadata: bytes = b""
+    name: str = ""
+    is_named: bool = True
+
+    @classmethod
+    def of(cls, metadata: Upload | None, *, is_named: bool = True) -> Unread:
+        if metadata is None:
+            return cls(is_named=is_named)
+        with metadata.path.open("rb") as file:
+            # A byte more than it may have, so that its reader says so.
+            content = file.read(MAX_FILE + 1)
+        return cls(metadata=content, name=metadata.filename, is_named=is_named)
+
+
+def unread_findings() -> run_card.Findings:
+    return run_card.Findings(problems=[run_card.checked_later(is_busy=True)], is_read=False)
+
+
+def keep_unread(submission: Submission, unread: Unread) -> None:
+    LateReading.objects.create(
+        submission=submission, metadata=unread.metadata, metadata_name=unread.name, is_named=unread.is_named
+    )
+
+
+def read_late(submission: Submission, run: Path, folder: Path) -> Callable[[], None] | None:
+    """What header and metadata say of a run that was not read when it came. Raises RunRejected."""
+    late = LateReading.objects.filter(submission=submission).first()
+    if late is None:
+        return None
+    phase, figures = submission.phase, submission.team_figures.values_list("name", "value")
+    said = run_card.Metadata(description=submission.description, card=submission.card, figures=dict(figures))
+    try:
+        if late.metadata_name:
+            path = folder / "metadata"
+            path.write_bytes(late.metadata)
+            said = said.before(
+                run_card.read_metadata(Upload(path, late.metadata_name), phase.task.task_type, None)
+            )
+        with read_upload(HEADER, run, {"filename": submission.filename}, owner=None) as done:
+            said = said.before(run_card.metadata_of_header(phase.task.task_type, done.result))
+        if submission.team_id:
+            run_card.require_card(phase, said)
+    except ValidationError as faults:
+        raise RunRejected([Problem(message=words) for words in faults.messages]) from faults
+    except (CardIncomplete, UploadUnreadable) as reason:
+        raise RunRejected([Problem(message=str(reason))]) from reason
+    return partial(_fill_in, submission, said, late)
+
+
+def _fill_in(submission: Submission, said: run_card.Metadata, late: LateReading) -> None:
+    Submission.objects.filter(pk=submission.pk).update(description=said.description, card=dict(said.card))
+    known = set(submission.team_figures.values_list("name", flat=True))
+    run_card.keep_figures(
+        submission, {name: value for name, value in said.figures.items() if name not in known}
+    )
+    late.delete()

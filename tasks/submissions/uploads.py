@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import logging
+import os
 import random
 import re
 import secrets
@@ -13,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,9 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from citeboard.core import storage
+from citeboard.core.confined.limits import MEGABYTE
+from citeboard.core.confinement import pool
+from citeboard.core.door import Door
 from citeboard.core.refusals import Refused
 from tasks.models import Submission
 
@@ -100,7 +105,9 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         super().new_file(*args, **kwargs)
         self.begun.append(self.file)
         self.file.begun_at = getattr(self.request, "begun_at", None)  # type: ignore[attr-defined]
-        self.file.network = "" if self.request is None else network_of(self.request)  # type: ignore[attr-defined]
+        if self.request is not None:
+            self.file.network = network_of(self.request)  # type: ignore[attr-defined]
+            self.file.account = getattr(getattr(self.request, "user", None), "pk", None)  # type: ignore[attr-defined]
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.arrived += len(raw_data)
@@ -121,6 +128,15 @@ def network_of(request: HttpRequest) -> str:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
+    """As it came, once it is its turn."""
+    account, network = (str(getattr(file, name, None) or "") for name in ("account", "network"))
+    visit = door().visit(account or network, network, (file.size or 0) / MEGABYTE)
+    with visit, _received(file) as upload:
+        yield upload
+
+
+@contextmanager
+def _received(file: UploadedFile[Any]) -> Iterator[Upload]:
     limit = upload_limit()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
@@ -141,8 +157,14 @@ def received(file: UploadedFile[Any]) -> Iterator[Upload]:
 
 @contextmanager
 def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
-    with nullcontext() if file is None else received(file) as upload:
+    with nullcontext() if file is None else _received(file) as upload:
         yield upload
+
+
+@cache
+def door() -> Door:
+    processors = len(os.sched_getaffinity(0)) // settings.WEB_WORKERS
+    return Door(pool().turns.used, size=max(1, min(settings.CHECKS, processors)))
 
 
 def upload_limit() -> int:

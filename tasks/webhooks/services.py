@@ -1,6 +1,10 @@
 """Webhooks of a season: made, given a new secret, turned off, removed, and posted to once more."""
 
+import datetime as dt
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -17,6 +21,32 @@ from tasks.models import Delivery, Job, Season, Webhook
 from tasks.webhooks.posting import checked_url
 
 MAX_A_SEASON = 10
+#: So long an act of organisers can be taken back, and what is posted of it waits.
+TO_TAKE_BACK = dt.timedelta(minutes=10)
+_held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
+    """Mails and webhooks of the block wait until its act, of now unless given, cannot be taken back; gives
+    the events that they are of.
+    """
+    events: list[str] = []
+    token = _held.set((events, since))
+    try:
+        yield events
+    finally:
+        _held.reset(token)
+
+
+def due_at(event: str, at: dt.datetime) -> dt.datetime:
+    """When what is posted of an event goes out."""
+    held = _held.get()
+    if held is None:
+        return at
+    events, since = held
+    events.append(event)
+    return max(at, (since or at) + TO_TAKE_BACK)
 
 
 class WebhookRefused(Refused):
@@ -83,7 +113,7 @@ def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> No
     webhooks = Webhook.objects.filter(~Exists(told), season=number, is_active=True).select_related("season")
     now = timezone.now()
     with transaction.atomic():
-        jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now)
+        jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now, due_at(event, now))
         Delivery.objects.bulk_create(
             (
                 Delivery(

@@ -20,8 +20,10 @@ from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
 from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
-from tasks.types.base import current_rules
+from tasks.types.base import CUTOFFS, current_rules
+from tasks.types.declared.own_measures import MEASURES
 from tasks.types.registry import folder_type, stored
 from tasks.types.toml_lines import KeyLines, toml_fault
 
@@ -254,15 +256,20 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
     slug = _free_slug(table, RESERVED_TASKS)
     task_type = _type(table, roots)
     rules, options = _rules(table, task_type), table.words("options")
+    rank_by, shown = table.text("rank_by", "", longest=80), list(table.texts("shown_measures", ()))
     if task_type:
+        options |= _cutoffs(table, task_type)
         options |= _files_of_options(table, task_type, options, roots)
         try:
             checked = task_type.checked_options(options)
-            _refuse_no_ranking(table, task_type, rules, checked)
+            _refuse_measures(table, "rank_by", [rank_by] if rank_by else [], task_type, rules[:1], checked)
+            _refuse_measures(table, "shown_measures", shown, task_type, rules, checked)
+            _refuse_no_ranking(table, task_type.shown_as(rank_by, shown), rules, checked)
         except OptionRefused as refused:
             table.refuse("options", str(refused))
     type_slug = task_type.slug if task_type else ""
     special = {"type": type_slug, "rules": rules, "options": options, "summary": _summary(table, roots)}
+    special |= {"rank_by": rank_by, "shown_measures": shown}
     task = TaskEntry(
         table=table,
         slug=slug,
@@ -298,7 +305,11 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
             table.refuse("type", words, _("a season that load_season brings, where the site runs"))
         elif folder := roots.file(table, "type", name):
             try:
+                if (own := folder / MEASURES).is_file():
+                    bring_measures(own.read_text(encoding="utf-8", errors="replace"), by=None)
                 return folder_type(folder)
+            except MeasuresRefused as refused:
+                table.refuse("type", str(refused))
             except InputRefused as refused:
                 table.findings.problems += refused.problems
         return None
@@ -341,12 +352,46 @@ def _files_of_options(
     }
 
 
+def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
+    """`cutoffs = [5, 20]` as the option that it is."""
+    cutoffs = table.value("cutoffs", [])
+    if cutoffs == []:
+        return {}
+    if CUTOFFS not in [option.name for option in task_type.options]:
+        words = _("%(task_type)s has no option for cut-offs") % {"task_type": task_type.slug}
+        table.refuse("cutoffs", words, _("rules with measures at these cut-offs"))
+        return {}
+    if not isinstance(cutoffs, list):
+        table.refuse("cutoffs", table.stated("cutoffs", cutoffs), _("a list such as [5, 20]"))
+        return {}
+    return {CUTOFFS: ",".join(map(str, cutoffs))}
+
+
+def _refuse_measures(
+    table: Table,
+    key: str,
+    names: Sequence[str],
+    task_type: TaskType,
+    rules: Sequence[str],
+    options: Mapping[str, str],
+) -> None:
+    own = [name for name in rules if name in task_type.rules]
+    metrics = {metric.name: (name, metric) for name in own for metric in task_type.metrics_of(name, options)}
+    for name in names:
+        if name not in metrics:
+            words = _("rules “%(rules)s” have no metric “%(metric)s”")
+            table.refuse(key, words % {"rules": ", ".join(own), "metric": name}, _some_of(list(metrics)))
+        elif key == "rank_by" and metrics[name][1].build(metrics[name][0], options).higher_is_better is None:
+            words = _("of “%(metric)s” neither more nor less is better") % {"metric": name}
+            table.refuse(key, words, _("a metric that ranks"))
+
+
 def _refuse_no_ranking(
     table: Table, task_type: TaskType, rules: Sequence[str], options: Mapping[str, str]
 ) -> None:
     if not rules or rules[0] not in task_type.rules:
         return
-    ranking = task_type.metrics_of(rules[0], options)[0].name
+    ranking = task_type.ranking_metric(rules[0], options)
     if option := task_type.without_value(rules[0], options).get(ranking):
         table.refuse(
             "options",

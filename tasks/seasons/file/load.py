@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
@@ -22,24 +23,7 @@ from tasks.models.declarations import keep
 from tasks.models.seasons import Configured, bump_version, bump_versions
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.registration.entries import current_terms, publish_terms
-from tasks.seasons.file.entries import (
-    ROLES,
-    SEASON,
-    TERMS_KEY,
-    BaselineEntry,
-    Facts,
-    FileAlone,
-    Roots,
-    SeasonEntry,
-    TaskEntry,
-    gold_key,
-    organiser_key,
-    parse_season_file,
-    phase_prefix,
-    read_season_file,
-    rows_of,
-    task_prefix,
-)
+from tasks.seasons.file import entries
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.plan import (
     ALL,
@@ -60,6 +44,9 @@ from tasks.submissions.submit import submit_baseline
 from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused
 from tasks.types.toml_lines import KeyLines
+
+#: Its numbers are another room's.
+RERANK = "scoring.worker.rescoring.rank_again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +69,7 @@ def load_season(
     dry_run: bool = False,
 ) -> Loaded:
     """Bring the site to what the folder's season file says; its files are in the folder or in ``data``."""
-    entry = read_season_file(Roots(folder, data))
+    entry = entries.read_season_file(entries.Roots(folder, data))
     return apply_entry(entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None)
 
 
@@ -103,8 +90,8 @@ def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> L
     return apply_entry(entry, reason="", decisions=Decisions(frozenset({ALL})), dry_run=False, by=by)
 
 
-def _alone(text: bytes, slug: str) -> SeasonEntry:
-    entry = parse_season_file(text, FileAlone())
+def _alone(text: bytes, slug: str) -> entries.SeasonEntry:
+    entry = entries.parse_season_file(text, entries.FileAlone())
     if slug and entry.slug and entry.slug != slug:
         words = _("the file is of season “%(season)s”") % {"season": entry.slug}
         entry.table.refuse("slug", words, f"“{slug}”")
@@ -115,7 +102,7 @@ def _alone(text: bytes, slug: str) -> SeasonEntry:
 
 
 def apply_entry(
-    entry: SeasonEntry, *, reason: str, decisions: Decisions, dry_run: bool, by: User | None
+    entry: entries.SeasonEntry, *, reason: str, decisions: Decisions, dry_run: bool, by: User | None
 ) -> Loaded:
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         plan = make_plan(entry, reason=reason, scratch=Path(scratch), decisions=decisions)
@@ -124,7 +111,7 @@ def apply_entry(
                 slug = plan.entry.slug
                 season = Season.objects.filter(slug=slug).first() or Season(slug=slug)
                 differences = plan.differences(season)
-                rows = rows_of(season) if season.pk else {}
+                rows = entries.rows_of(season) if season.pk else {}
                 changes = [f"{prefix}: new" for prefix in plan.facts if prefix not in rows]
                 changes += [f"{key}: new" for key in plan.new_gold()]
                 changes += plan.results.store()
@@ -176,12 +163,22 @@ def _write(
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
-    _written(season, plan.facts_for(SEASON), f"season {season.slug}", changes)
+    _written(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
     remembered = remembered_of(season)
-    _write_roles(season, plan, remembered, by, changes)
-    if entry.terms and TERMS_KEY not in plan.stays:
+    for address, role in plan.entry.roles.items():
+        user = User.objects.filter(email__iexact=address).first()
+        if user is None or entries.organiser_key(address) in plan.stays:
+            continue
+        if add_organiser(season=season, user=user, by=by, role=role):
+            changes.append(f"{role} {address}: added")
+    removed = {key for key in plan.removed_roles(remembered) if key not in plan.stays}
+    for organiser in season.organisers.select_related("user", "season"):
+        if entries.organiser_key(organiser.user.email) in removed:
+            remove_organiser(organiser=organiser, by=by)
+            changes.append(f"{organiser.role} {organiser.user.email}: removed")
+    if entry.terms and entries.TERMS_KEY not in plan.stays:
         before, published = current_terms(season), publish_terms(season=season, text=entry.terms, by=by)
         if published != before:
             changes.append(f"terms: version {published.number}")
@@ -201,25 +198,9 @@ def _write(
     return changes
 
 
-def _write_roles(
-    season: Season, plan: Plan, remembered: Mapping[str, Any], by: User | None, changes: list[str]
-) -> None:
-    for address, role in plan.entry.roles.items():
-        user = User.objects.filter(email__iexact=address).first()
-        if user is None or organiser_key(address) in plan.stays:
-            continue
-        if add_organiser(season=season, user=user, by=by, role=role):
-            changes.append(f"{role} {address}: added")
-    removed = {key for key in plan.removed_roles(remembered) if key not in plan.stays}
-    for organiser in season.organisers.select_related("user", "season"):
-        if organiser_key(organiser.user.email) in removed:
-            remove_organiser(organiser=organiser, by=by)
-            changes.append(f"{organiser.role} {organiser.user.email}: removed")
-
-
 def _write_task(
     season: Season,
-    entry: TaskEntry,
+    entry: entries.TaskEntry,
     kept: dict[tuple[str, str], KeptGold],
     plan: Plan,
     reason: str,
@@ -227,7 +208,7 @@ def _write_task(
     changes: list[str],
 ) -> None:
     task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(season=season, slug=entry.slug)
-    facts = plan.facts_for(task_prefix(entry.slug))
+    facts = plan.facts_for(entries.task_prefix(entry.slug))
     if entry.task_type and facts["type"] == entry.type and (entry.brings_folder or task.type != entry.type):
         declaration = keep(entry.task_type) if entry.task_type.declared else None
         if task.pk and task.type == entry.type and task.declaration != declaration:
@@ -238,18 +219,20 @@ def _write_task(
     changed = _written(task, facts, f"task {task.slug}", changes)
     if "type" in changed:
         task.save(update_fields=["declaration"])
+    if "rank_by" in changed:
+        import_string(RERANK)(task)
     is_scored_again = any(Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS)
     for part in entry.phases:
         present = Phase.objects.filter(task=task, slug=part.slug).first()
         before = PhaseFacts.of(present) if present else None
         phase = present or Phase(task=task, slug=part.slug)
-        facts = plan.facts_for(phase_prefix(task.slug, part.slug))
+        facts = plan.facts_for(entries.phase_prefix(task.slug, part.slug))
         _written(phase, facts, f"phase {task.slug}/{phase.slug}", changes)
         if before is not None:
             tell_changed_phase(phase, before, at=timezone.now(), by=by)
     for gold in entry.gold:
         own = kept.get((entry.slug, gold.split))
-        if own is None or gold_key(entry.slug, gold.split) in plan.stays:
+        if own is None or entries.gold_key(entry.slug, gold.split) in plan.stays:
             continue
         why = reason or gold.reason or "First release."
         version, is_new = record_gold(task=task, split=gold.split, kept=own, reason=why)
@@ -262,7 +245,9 @@ def _write_task(
         changes.append(f"task {task.slug}: {len(jobs)} scorings queued for the runs it has")
 
 
-def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan: Plan) -> Iterator[str]:
+def _write_baseline(
+    season: Season, task: entries.TaskEntry, entry: entries.BaselineEntry, plan: Plan
+) -> Iterator[str]:
     sha256 = checksum(entry.run)
     for slug in plan.phases_of(task, entry):
         phase = Phase.objects.select_related("task__season").get(
@@ -290,7 +275,7 @@ def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan:
         yield f"{baseline}: queued as run {new.number}"
 
 
-def _written(row: Configured, facts: Facts, name: str, changes: list[str]) -> list[str]:
+def _written(row: Configured, facts: entries.Facts, name: str, changes: list[str]) -> list[str]:
     is_new = row.pk is None
     changed = [key for key, value in facts.items() if is_new or getattr(row, key) != value]
     for key in changed:
@@ -305,7 +290,7 @@ def _written(row: Configured, facts: Facts, name: str, changes: list[str]) -> li
     return changed
 
 
-def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
+def _notices(season: Season, entry: entries.SeasonEntry, plan: Plan) -> Iterator[str]:
     yield from map(str, plan.results.oddities)
     accounts = with_account(entry.roles)
     for address, role in entry.roles.items():
@@ -331,7 +316,9 @@ _KEY = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)", re.DOTALL
 )
 #: What is said of people, of files beside the season's or by an address, and is not a setting.
-_NO_SETTINGS = ("slug", *ROLES, "published", "card", "phases", "gold", "baselines", "terms")
+_NO_SETTINGS = (
+    "slug", *entries.ROLES, "published", "card", "cutoffs", "phases", "gold", "baselines", "terms",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -354,12 +341,10 @@ class SettingsRefused(Refused):
 
 
 def change_settings(*, season: Season, values: Mapping[str, Any], by: User | None) -> Loaded:
-    """Give settings their values, by keys such as `tasks.1a.phases.final.closes`; None takes one back to its
-    default. Of a task or phase that is not there yet a new one is made. Raises SettingsRefused.
-    """
+    """By keys such as `tasks.1a.phases.final.closes`; None is the default. Raises SettingsRefused."""
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)
-        rows_of(locked)
+        entries.rows_of(locked)
         structure = structure_of(locked)
         if unknown := [key for key, value in values.items() if not _set(structure, key, value)]:
             raise SettingsRefused([Fault(key, _("there is no such setting")) for key in unknown])

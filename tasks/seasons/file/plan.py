@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -274,6 +275,8 @@ def present_gold(season: SeasonEntry, task: str, split: str) -> Gold | None:
 def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
     plan = Plan(entry=entry, results=read_published_results(entry.published))
     _refuse_removals(entry)
+    for task in entry.tasks:
+        _settle_options_of_new_tasks(entry, task)
     if entry.is_alone and (entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()):
         for task in entry.tasks:
             _settle_files_of_options(entry, task)
@@ -410,6 +413,18 @@ def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tup
     standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list("system", flat=True)
     for system in sorted(set(standing) - systems):
         yield _("baseline"), system
+
+
+def _settle_options_of_new_tasks(entry: SeasonEntry, task: TaskEntry) -> None:
+    before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
+    for option in task.task_type.options if task.task_type else ():
+        folder, own = settings.MODELS_DIR / option.of_site[0], option.of_site[1]
+        has_files = bool(option.of_site[0]) and any(folder.glob("*"))
+        of_site = (own or str(folder)) if has_files else ""
+        value = before.options.get(option.name) if before else of_site or option.for_new_tasks
+        is_kept = option.for_new_tasks or value == of_site
+        if is_kept and value and option.name not in task.options:
+            task.options[option.name] = value
 
 
 def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -15,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from citeboard.core.instants import NoInstant, in_utc, on_clocks, read_instant
 from tasks.types import Problem
-from tasks.types.toml_lines import KeyLines, KeyPath
+from tasks.types.toml_lines import KeyLines, KeyPath, table
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED: Final = object()
@@ -229,13 +228,6 @@ def _holds_nul(name: str) -> str:
 
 #: The arrays of tables that stand below a task, in the order in which they are written.
 PARTS = ("published", "gold", "phases", "baselines")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def table(header: str, values: Mapping[str, Any]) -> str:
-    """A table under its header, such as `[season]`, a key a line."""
-    lines = [header, *(f"{_bare_key(key)} = {value_text(value)}" for key, value in values.items())]
-    return "\n".join(lines) + "\n"
 
 
 def document(values: Mapping[str, Any]) -> str:
@@ -246,33 +238,3 @@ def document(values: Mapping[str, Any]) -> str:
         parts.append(table("[[tasks]]", {name: value for name, value in task.items() if name not in PARTS}))
         parts += [table(f"[[tasks.{name}]]", row) for name, rows in own.items() for row in rows]
     return "\n".join(parts)
-
-
-def value_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, dt.datetime):
-        return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_bare_key(key)} = {value_text(own)}" for key, own in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(map(value_text, value))}]"
-    return _text(str(value))
-
-
-def _bare_key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _text(key)
-
-
-def _text(text: str) -> str:
-    if "\n" not in text:
-        return _escaped(text)
-    lines = [_escaped(line)[1:-1] for line in text.split("\n")]
-    return '"""\n' + "\n".join(lines) + '"""'
-
-
-def _escaped(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
