@@ -1,5 +1,3 @@
-"""The site's settings."""
-
 import os
 import sys
 from pathlib import Path
@@ -183,6 +181,32 @@ for _title, _client_name, _secret_name, _address in _PROVIDERS:
         SIGN_IN_WITH[_title.lower()] = _client, _secret
         CONTENT_SECURITY_POLICY["form-action"].append(_address)
 
+_issuer = _env.text(
+    "CITEBOARD_OIDC_ISSUER",
+    "",
+    "The address of an institution's OpenID Connect provider, below which /.well-known/openid-configuration "
+    "is; with a client id, offers sign-in there.",
+    shown="none",
+)
+_client = _env.text("CITEBOARD_OIDC_CLIENT_ID", "", "The site's client id at that provider.", shown="none")
+_secret = _env.text("CITEBOARD_OIDC_SECRET", "", "The client secret that it gave with it.", shown="none")
+_about = "What the institution is called where one signs in."
+_name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
+#: The institution's provider, in the form of allauth; none where it is not configured.
+OIDC_APPS: list[dict[str, Any]] = []
+if _issuer and _client:
+    _place = urlsplit(_issuer)
+    CONTENT_SECURITY_POLICY["form-action"].append(f"{_place.scheme}://{_place.netloc}")
+    OIDC_APPS.append(
+        {
+            "provider_id": "institution",
+            "name": _name or _place.hostname,
+            "client_id": _client,
+            "secret": _secret,
+            "settings": {"server_url": _issuer},
+        }
+    )
+
 # -- What the site is made of -------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -201,6 +225,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.socialaccount",
     *(f"allauth.socialaccount.providers.{name}" for name in SIGN_IN_WITH),
+    *(["allauth.socialaccount.providers.openid_connect"] if OIDC_APPS else []),
     "django_q",
     "rest_framework",
     "drf_spectacular",
@@ -217,7 +242,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "citeboard.core.language.LanguageMiddleware",
+    "citeboard.core.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -312,8 +337,11 @@ ORGANISERS_NEED_SECOND_FACTOR = _env.boolean(
 MFA_TOTP_ISSUER = "Citeboard"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 SOCIALACCOUNT_PROVIDERS = {
-    name: {"APPS": [{"client_id": client, "secret": secret}]}
-    for name, (client, secret) in SIGN_IN_WITH.items()
+    "openid_connect": {"APPS": OIDC_APPS, "OAUTH_PKCE_ENABLED": True},
+    **{
+        name: {"APPS": [{"client_id": client, "secret": secret}]}
+        for name, (client, secret) in SIGN_IN_WITH.items()
+    },
 }
 # Everybody chooses a name and confirms an address here, whoever vouches for them.
 SOCIALACCOUNT_AUTO_SIGNUP = False
@@ -403,6 +431,14 @@ CONFINEMENT = _env.choice(
     "memory are closed to them, and nothing is read where the kernel cannot do that; `kernel` or "
     "`best-effort`: as much of it as the kernel gives; `limits`: limits alone, where that breaks a library.",
     shown="required; kernel where the site's address is this machine",
+)
+OWN_MEASURES = _env.choice(
+    "CITEBOARD_OWN_MEASURES",
+    "staff",
+    ("nobody", "staff", "organisers"),
+    "Who may bring a `measures.py` of a task's own, which is computed in processes like these: `nobody`; "
+    "`staff`, who approve what organisers bring, text by text; or `organisers` without approval. What ships "
+    "with Citeboard is computed in any case.",
 )
 # Runs are written to disk as they arrive, and no more of one than it may have.
 FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
@@ -525,7 +561,7 @@ CACHES: dict[str, dict[str, Any]] = {
     "boards": {
         "BACKEND": "citeboard.core.caches.ObjectCache",
         "LOCATION": "boards",
-        "OPTIONS": {"MAX_ENTRIES": 24},
+        "OPTIONS": {"MAX_ENTRIES": 48},
     },
 }
 
@@ -602,6 +638,12 @@ METRICS_TOKEN = _env.text(
     "",
     "Lets whoever sends it as `Authorization: Bearer TOKEN` read `/metrics`.",
     shown="none: `/metrics` answers programs on the site's own machine, and behind a proxy nobody",
+)
+TRACES_TO = _env.text(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "",
+    "Address of an OpenTelemetry collector (OTLP over HTTP) for traces of requests, jobs and scorers.",
+    shown="none: nothing is traced",
 )
 
 LOGGING = logging_config(

@@ -2,7 +2,7 @@ from allauth.urls import build_provider_urlpatterns
 from django.contrib import admin
 from django.urls import include, path
 
-from citeboard.core import health, language, legal_pages
+from citeboard.core import health, legal_pages, middleware
 
 handler400 = "citeboard.core.errors.bad_request"
 handler500 = "citeboard.core.errors.server_error"
@@ -10,7 +10,7 @@ handler500 = "citeboard.core.errors.server_error"
 urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
-    path("language/<slug:code>/", language.choose, name="language"),
+    path("language/<slug:code>/", middleware.choose, name="language"),
     path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
     path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),
     path("api/", include("citeboard.api")),

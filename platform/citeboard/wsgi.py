@@ -1,5 +1,6 @@
 """The door of a WSGI server: `granian --interface wsgi citeboard.wsgi:application`."""
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
@@ -12,3 +13,8 @@ from citeboard.core.confinement import pool, still_open  # noqa: E402  (they nee
 
 pool().warm()
 still_open()
+
+# What is there now stays: nobody looks again and again whether it is needed.
+gc.collect()
+gc.freeze()
+gc.set_threshold(10_000, 20, 20)

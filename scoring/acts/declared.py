@@ -1,7 +1,4 @@
-"""An act is declared once: who may do it, to what, with which fields, by which service, what is said then.
-
-Pages follow by `scoring.web.pages.does` and `fills`, operations of the API by `scoring.api.operations.does`.
-"""
+"""An act is declared once: pages follow by `scoring.web.pages`, operations by `scoring.api.operations`."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping
@@ -23,20 +20,7 @@ from citeboard.core.words import sentence
 from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
 from citeboard.teams.models import User
 from scoring.models import Sheet
-from tasks.models import (
-    Acknowledgement,
-    Announcement,
-    Delivery,
-    ExtraTries,
-    Gold,
-    Organiser,
-    Phase,
-    Question,
-    Registration,
-    Season,
-    Task,
-    Webhook,
-)
+from tasks import models
 from tasks.seasons.access import (
     join_request_of,
     merge_proposal_of,
@@ -55,34 +39,36 @@ class RowsOfSeason:
     rows: QuerySet[Any]
     season: str
 
-    def __call__(self, season: Season, number: int) -> Any:
+    def __call__(self, season: models.Season, number: int) -> Any:
         return get_object_or_404(self.rows, pk=number, **{self.season: season})
 
 
 #: What a number in an address is of, by its name there, in the season or the team that stands before it.
 ROWS: dict[str, Find] = {
-    "acknowledgement": RowsOfSeason(Acknowledgement.objects.all(), "submission__phase__task__season"),
-    "announcement": RowsOfSeason(Announcement.objects.standing(), "season"),
+    "acknowledgement": RowsOfSeason(models.Acknowledgement.objects.all(), "submission__phase__task__season"),
+    "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
     "asked": join_request_of,
-    "delivery": RowsOfSeason(Delivery.objects.select_related("webhook__season", "job"), "webhook__season"),
-    "entry": RowsOfSeason(Registration.objects.select_related("team"), "season"),
-    "given": RowsOfSeason(
-        ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"
+    "delivery": RowsOfSeason(
+        models.Delivery.objects.select_related("webhook__season", "job"), "webhook__season"
     ),
-    "gold": RowsOfSeason(Gold.objects.select_related("task__season"), "task__season"),
+    "entry": RowsOfSeason(models.Registration.objects.select_related("team"), "season"),
+    "given": RowsOfSeason(
+        models.ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"
+    ),
+    "gold": RowsOfSeason(models.Gold.objects.select_related("task__season"), "task__season"),
     "invited": mailed_invitation_of,
     "member": member_of,
-    "organiser": RowsOfSeason(Organiser.objects.select_related("user", "season"), "season"),
-    "phase": RowsOfSeason(Phase.objects.select_related("task__season"), "task__season"),
+    "organiser": RowsOfSeason(models.Organiser.objects.select_related("user", "season"), "season"),
+    "phase": RowsOfSeason(models.Phase.objects.select_related("task__season"), "task__season"),
     "proposal": merge_proposal_of,
-    "question": RowsOfSeason(Question.objects.select_related("asked_by", "season"), "season"),
+    "question": RowsOfSeason(models.Question.objects.select_related("asked_by", "season"), "season"),
     "sheet": RowsOfSeason(Sheet.objects.select_related("phase__task__season"), "phase__task__season"),
-    "task": RowsOfSeason(Task.objects.select_related("season"), "season"),
+    "task": RowsOfSeason(models.Task.objects.select_related("season"), "season"),
     # A team's slug in the address of a season.
     "team": lambda season, slug: get_object_or_404(
-        Registration.objects.select_related("team"), season=season, team__slug=slug
+        models.Registration.objects.select_related("team"), season=season, team__slug=slug
     ),
-    "webhook": RowsOfSeason(Webhook.objects.select_related("season"), "season"),
+    "webhook": RowsOfSeason(models.Webhook.objects.select_related("season"), "season"),
 }
 
 
@@ -161,6 +147,7 @@ class ActForm(forms.Form):
         first = {name: name for name in self.base_fields} if self.mirrors else self.begins_with
         initial = {name: getattr(of, attribute) for name, attribute in first.items()}
         super().__init__(data, files, **{"label_suffix": "", "initial": initial, **options})
+        self.of = of
         for field in self.fields.values():
             if isinstance(field, MomentField):
                 field.show_in(of.zone)
@@ -187,7 +174,9 @@ class Act:
     service takes the thing first and, as ``by`` or ``user``, who does it; the fields of the form are its
     other arguments, and one of the thing's own name takes its place. ``done`` is said on a page, see `Facts`,
     or by what was made and what was filled in. Where the service says itself what is wrong with a field
-    nothing is ``refused``, else its words name the form's ``faults``.
+    nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed`` is first done
+    in a transaction that is taken back, see `scoring.acts.rehearsal`; ``ready`` makes of what is filled in
+    what the service takes, outside of any; what ``is_final`` cannot be taken back.
     """
 
     service: Callable[..., Any]
@@ -197,6 +186,9 @@ class Act:
     of: Find
     form: type[ActForm] | None = None
     refused: Words = ""
+    is_rehearsed: bool = False
+    is_final: bool = False
+    ready: Callable[[Mapping[str, Any], User], Mapping[str, Any]] = lambda filled, by: filled
 
     @property
     def to(self) -> str:

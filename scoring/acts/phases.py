@@ -151,14 +151,19 @@ MOVE = by_organisers(
     "Move when a phase opens and closes; for organisers.",
     _("%(task)s, %(phase)s: the times are changed."),
     form=TimesForm,
+    is_rehearsed=True,
 )
 OPEN = by_organisers(
-    phase_acts.open_now, "Accept runs from now on; for organisers.", _("%(task)s, %(phase)s, is open now.")
+    phase_acts.open_now,
+    "Accept runs from now on; for organisers.",
+    _("%(task)s, %(phase)s, is open now."),
+    is_rehearsed=True,
 )
 CLOSE = by_organisers(
     phase_acts.close_now,
     "Accept no more runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is closed now."),
+    is_rehearsed=True,
 )
 SHOW_BOARD = by_organisers(
     phase_acts.change_board,
@@ -168,11 +173,13 @@ SHOW_BOARD = by_organisers(
         % {"task": phase.task, "phase": phase, "who": phase_acts.describe_board(phase)}
     ),
     form=BoardForm,
+    is_rehearsed=True,
 )
 REVEAL = by_organisers(
     phase_acts.reveal_now,
     "Show a phase's board to everybody from now on; for organisers.",
     _("Everybody sees the board of %(task)s, %(phase)s, now."),
+    is_rehearsed=True,
 )
 FREEZE = by_organisers(
     _freeze,
@@ -182,12 +189,14 @@ FREEZE = by_organisers(
         % {"task": phase.task, "phase": phase, "when": phase_acts.describe_freeze(phase)}
     ),
     form=FreezeForm,
+    is_rehearsed=True,
 )
 FREEZE_NOW = by_organisers(_freeze, FREEZE.summary, _("The board of %(task)s, %(phase)s, is frozen."))
 UNFREEZE = by_organisers(
     phase_acts.reveal_frozen,
     "Reveal a frozen board as it stands now; for organisers.",
     _("The board of %(task)s, %(phase)s, is revealed."),
+    is_rehearsed=True,
 )
 END_CONFIRMATION = by_organisers(
     confirming.end_confirmation,

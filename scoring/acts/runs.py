@@ -202,17 +202,3 @@ CONTEST = Act(
     form=ContestForm,
     refused="%(faults)s",
 )
-
-
-class JudgementsForm(ActForm):
-    """The annotators' file."""
-
-    file = forms.FileField(
-        label=_("Judgements"),
-        help_text=_("JSON lines, as the guide on positional citations describes them."),
-        error_messages={
-            "required": _("Choose the file that holds the judgements."),
-            "empty": _("The file is empty."),
-        },
-    )
-    api = {"file": "JSON lines, as the guide on positional citations describes them."}

@@ -3,7 +3,10 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -11,16 +14,22 @@ from citeboard.core.query import whole_number
 from citeboard.core.words import counted
 from citeboard.teams.access import team_for_member
 from citeboard.teams.models import Team, User
-from scoring.acts.declared import Act, ActForm, by_helpers, by_organisers, by_readers
+from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON
 from scoring.ops.merging import merge_teams
+from tasks import models
 from tasks.jobs import acknowledging
-from tasks.models import Acknowledgement, Job, JoinRequest, Question, Registration, Season, Submission
 from tasks.models.jobs import MAX_NOTE
+from tasks.models.seasons import SEASON_DATES
 from tasks.registration import entries
 from tasks.seasons import announcements as news
 from tasks.seasons.access import season_for, teams_to_ask
-from tasks.seasons.presets import A_YEAR, MAX_DAYS, clone_season
+from tasks.seasons.file.load import change_settings
+from tasks.seasons.history import delete_phase, delete_task
+from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
+from tasks.seasons.own_measures import decide_measures, measures_of_site
+from tasks.seasons.presets import A_YEAR, MAX_DAYS, Preset, clone_season, preset_for, season_from
+from tasks.types import task_types
 from tasks.webhooks import services as webhooks
 
 MAX_NUMBER = 2**63 - 1
@@ -34,12 +43,12 @@ class EnterForm(ActForm):
     api = {"team": "The slug of a team of yours.", "message": "For the organisers who decide on the entry."}
 
 
-def _enter(*, season: Season, team: str, message: str, by: User) -> Registration:
+def _enter(*, season: models.Season, team: str, message: str, by: User) -> models.Registration:
     entered = team_for_member(by, team)
     return entries.register_team(season=season, team=entered, by=by, message=message)
 
 
-def _say_entered(entry: Registration, _filled: object) -> str:
+def _say_entered(entry: models.Registration, _filled: object) -> str:
     words = (
         gettext("%(team)s takes part in %(season)s.")
         if entry.is_approved
@@ -48,8 +57,8 @@ def _say_entered(entry: Registration, _filled: object) -> str:
     return words % {"team": entry.team, "season": entry.season}
 
 
-def entry_of_own(user: object, season: str, team: str) -> Registration:
-    entries_of_season = Registration.objects.filter(season=season_for(user, season))
+def entry_of_own(user: object, season: str, team: str) -> models.Registration:
+    entries_of_season = models.Registration.objects.filter(season=season_for(user, season))
     return get_object_or_404(entries_of_season, team=team_for_member(user, team))
 
 
@@ -61,13 +70,21 @@ class DecisionForm(ActForm):
     api = {"reason": "Its team reads it."}
 
 
-def _decide(*, registration: Registration, decision: str, reason: str, by: User) -> Registration:
+def _decide(
+    *, registration: models.Registration, decision: str, reason: str, by: User
+) -> models.Registration:
     if decision == "approve":
         entries.approve_team(registration=registration, by=by)
     else:
         entries.refuse_team(registration=registration, by=by, reason=reason.strip())
     registration.refresh_from_db()
     return registration
+
+
+class MeasuresForm(ActForm):
+    """What staff decide on measures of a task's own."""
+
+    decision = forms.ChoiceField(choices=[("approve", "approve"), ("withdraw", "withdraw")])
 
 
 class AskToJoinForm(ActForm):
@@ -78,7 +95,7 @@ class AskToJoinForm(ActForm):
     api = {"team": "The slug of a team of the season."}
 
 
-def _ask_to_join(*, season: Season, team: str, message: str, by: User) -> JoinRequest:
+def _ask_to_join(*, season: models.Season, team: str, message: str, by: User) -> models.JoinRequest:
     asked = get_object_or_404(teams_to_ask(by, season), slug=team)
     return entries.ask_to_join(season=season, team=asked, user=by, message=message[: entries.MAX_REQUEST])
 
@@ -96,11 +113,44 @@ class MergeTeamsForm(ActForm):
     reason = forms.CharField(label=_("Reason, which both teams read"), max_length=MAX_MERGE_REASON)
     api = {"team": "A slug.", "into": "The slug of the team that stays.", "reason": "Both teams read it."}
 
-    def __init__(self, data: Any = None, *, of: Season) -> None:
+    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
         super().__init__(data, prefix="merge")
         entered = Team.objects.filter(registrations__in=of.registrations.approved()).order_by("name")
         for name in ("team", "into"):
             self.fields[name].queryset = entered  # type: ignore[attr-defined]
+
+
+class TermsForm(ActForm):
+    """Terms; another text than the last is a new version."""
+
+    text = forms.CharField(
+        label=_("Terms"),
+        max_length=entries.MAX_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 16}),
+        help_text=_(
+            "Markdown. Another text is a new version, to be accepted before data are given out again."
+        ),
+        error_messages={"required": _("Write the terms.")},
+    )
+    counts_from = MomentField(
+        label=_("Counts from"),
+        required=False,
+        help_text=_(
+            "Until then the version before holds for who has accepted that. Empty: at once, for everybody."
+        ),
+    )
+    api = {"text": "Markdown."}
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
+        current = entries.current_terms(of)
+        super().__init__(data, of=of, initial={"text": current.text if current else ""})
+
+
+def _say_published(terms: models.Terms, _filled: object) -> str:
+    words = gettext("Version %(number)s of the terms holds now.")
+    if terms.counts_from and terms.counts_from > timezone.now():
+        words = gettext("Version %(number)s of the terms is published.")
+    return words % {"number": terms.number}
 
 
 class AcceptForm(ActForm):
@@ -144,7 +194,7 @@ class AnswerForm(ActForm):
     only_on_pages = ("how",)
     only_in_api = {"is_public": forms.BooleanField()}
 
-    def __init__(self, data: Any = None, *, of: Question) -> None:
+    def __init__(self, data: Any = None, files: Any = None, *, of: models.Question) -> None:
         super().__init__(data, of=of)
         self.initial["how"] = PRIVATE if of.answered_at and not of.is_public else PUBLIC
 
@@ -207,10 +257,12 @@ class AcknowledgeForm(ActForm):
 
 
 def _acknowledge(
-    *, season: Season, submission: int, note: str, by: User, job: object = None
-) -> Acknowledgement:
-    run = get_object_or_404(Submission, pk=submission, phase__task__season=season)
-    scoring = get_object_or_404(Job, pk=whole_number(str(job)), submission=run) if job is not None else None
+    *, season: models.Season, submission: int, note: str, by: User, job: object = None
+) -> models.Acknowledgement:
+    run = get_object_or_404(models.Submission, pk=submission, phase__task__season=season)
+    scoring = (
+        get_object_or_404(models.Job, pk=whole_number(str(job)), submission=run) if job is not None else None
+    )
     return acknowledging.acknowledge(run=run, job=scoring, note=note, by=by)
 
 
@@ -223,6 +275,43 @@ class WebhookForm(ActForm):
         help_text=_("It begins with https:// and is posted to at each event."),
     )
     api = {"url": "It begins with https://."}
+
+
+class EntryForm(ActForm):
+    """How teams enter."""
+
+    begins_with = {"registration": "registration"}
+    registration = forms.ChoiceField(label=_("How teams enter"), choices=models.Season.Entry.choices)
+
+    def clean(self) -> dict[str, Any]:
+        return {"entry": super().clean().get("registration", "")}
+
+
+class TeamRulesForm(ActForm):
+    """Rules that teams keep to."""
+
+    mirrors = True
+    entry_list = forms.CharField(
+        label=_("Addresses that may enter"),
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_("For entering by list: an address, or @ and a domain, a line. Every member needs one."),
+    )
+    max_team_size = forms.IntegerField(
+        label=_("Members of a team at most"), required=False, min_value=1, max_value=10_000
+    )
+    members_until = MomentField(
+        label=_("Members may change until"),
+        required=False,
+        help_text=_("From then on nobody joins a team or is removed from one. Everybody may still leave."),
+    )
+
+
+def _limit_teams(*, season: models.Season, entry_list: str, by: User, **limits: Any) -> models.Season:
+    with transaction.atomic():
+        entries.change_entry_list(season=season, addresses=entry_list, by=by)
+        return entries.limit_teams(season=season, by=by, **limits)
 
 
 class CloneForm(ActForm):
@@ -243,6 +332,120 @@ class CloneForm(ActForm):
         "slug": "Small letters, digits and single hyphens.",
         "days": {"required": False, "default": A_YEAR, "help_text": "By how many phases are later."},
     }
+
+
+class PresetForm(ActForm):
+    """A season that is made from a preset."""
+
+    title = forms.CharField(label=_("Title"), max_length=120)
+    slug = forms.CharField(
+        label=_("Name in addresses"), max_length=60, help_text=_("Small letters, digits and single hyphens.")
+    )
+    task_type = forms.MultipleChoiceField(
+        label=_("Tasks"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Each gets the phases of the preset. Tasks of one's own can be added from their gold."),
+    )
+    organisers = LinesField(
+        label=_("Who organises it with you"),
+        required=False,
+        help_text=_("E-mail addresses of their accounts, one a line."),
+    )
+    time_zone = forms.CharField(
+        label=_("Time zone"), max_length=60, initial="AoE", help_text=_("Such as Europe/Rome, UTC or AoE.")
+    )
+    only_on_pages = ("task_type", "organisers", "time_zone")
+    only_in_api = {
+        "task_type": forms.CharField(),
+        "time_zone": forms.CharField(),
+        "dates": forms.JSONField(),
+    }
+    api = {
+        "slug": "Small letters, digits and single hyphens.",
+        "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "
+        "commas between.",
+        "time_zone": {"required": False, "default": "UTC", "help_text": "Such as Europe/Rome or AoE."},
+        "dates": "When it begins and ends, such as {“opens”: “2026-05-01 00:00”}; each preset says which. "
+        "Also results_at, papers_until, camera_ready_until and workshop_at.",
+    }
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Preset) -> None:
+        super().__init__(data, of=of)
+        kinds = [(slug, f"{kind.title} ({slug})") for slug, kind in task_types().items()]
+        self.fields["task_type"].choices = [*kinds, *of.earlier]  # type: ignore[attr-defined]
+        self.dates = {**of.dates, **{name: models.Season.date_label(name) for name in SEASON_DATES}}
+        for name, label in self.dates.items():
+            help_text = gettext(
+                "In that zone, such as 2026-05-01 23:59; write AoE or UTC behind it for those."
+            )
+            self.fields[name] = forms.CharField(
+                label=label if name in of.dates else gettext("%(date)s (may be left out)") % {"date": label},
+                max_length=80,
+                required=name in of.dates,
+                help_text=help_text,
+            )
+
+    def clean_organisers(self) -> list[User]:
+        people = {address: _with_address(address) for address in self.cleaned_data["organisers"] or ()}
+        if unknown := [address for address, person in people.items() if person is None]:
+            words = gettext("Nobody has an account with the address %(address)s; they can sign up first.")
+            raise ValidationError([words % {"address": address} for address in unknown])
+        return [person for person in people.values() if person]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cleaned["dates"] = {name: cleaned.pop(name, "") for name in self.dates}
+        cleaned["task_type"] = ",".join(cleaned.get("task_type", ()))
+        return cleaned
+
+
+def _from_preset(*, preset: Preset, dates: dict[str, Any], by: User, **named: Any) -> models.Season:
+    if not all(isinstance(text, str) for text in dates.values()):
+        raise ValidationError({"dates": "Give an object with a date and time for each name."})
+    return season_from(preset=preset, dates=dates, by=by, **named)
+
+
+NOBODY, HAND_OVER = "nobody", "hand-over"
+
+
+class RoleForm(ActForm):
+    """Somebody with an account, and what they become."""
+
+    email = forms.EmailField(label=_("E-mail address of their account"))
+    role = forms.ChoiceField(
+        label=_("They become"),
+        choices=[*models.Organiser.Role.choices, (HAND_OVER, _("organiser in my place"))],
+        help_text=_("A helper sees runs and scores, decides on teams and announces; no gold, no settings."),
+    )
+    only_on_pages = ("email",)
+    only_in_api = {"address": forms.EmailField()}
+    api = {"address": {"max_length": None}, "role": {"choices": [*models.Organiser.Role.values, NOBODY]}}
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        if _with_address(email) is None:
+            words = gettext("Nobody has an account with this address; they can sign up first.")
+            raise ValidationError(words)
+        return email
+
+
+def _with_address(address: str) -> User | None:
+    return User.objects.filter(email__iexact=address.strip(), is_active=True).first()
+
+
+def _give_role(
+    *, season: models.Season, role: str, by: User, email: str = "", address: str = ""
+) -> tuple[models.Season, User]:
+    user = _with_address(email or address)
+    if user is None:
+        raise ValidationError({"address": "Nobody has an account with this address."})
+    if role == HAND_OVER:
+        hand_season_over(season=season, to=user, by=by)
+    elif role != NOBODY:
+        add_organiser(season=season, user=user, role=role, by=by)
+    elif organiser := models.Organiser.objects.filter(season=season, user=user).first():
+        remove_organiser(organiser=organiser, by=by)
+    return season, user
 
 
 ENTER = by_readers(
@@ -279,6 +482,13 @@ MERGE_TEAMS = by_organisers(
     ),
     form=MergeTeamsForm,
     refused=_("The teams were not merged: %(faults)s"),
+)
+PUBLISH_TERMS = by_organisers(
+    entries.publish_terms,
+    "Publish the terms of a season, which whoever takes part accepts; for organisers.",
+    _say_published,
+    form=TermsForm,
+    is_rehearsed=True,
 )
 ACCEPT_TERMS = by_readers(
     lambda season, version, by: entries.accept_terms(season=season, number=version, user=by),
@@ -348,9 +558,65 @@ REPEAT_DELIVERY = by_organisers(
     "Post an event once more; for organisers.",
     _("It is posted again within seconds."),
 )
+CHANGE_SETTINGS = by_organisers(
+    change_settings, "Change settings, or add a task or a phase; for organisers.", is_rehearsed=True
+)
+CHANGE_ENTRY = by_organisers(
+    entries.change_entry,
+    "Say how teams enter; for organisers.",
+    lambda season, _filled: (
+        gettext("Entering %(season)s is %(entry)s now.")
+        % {"season": season, "entry": season.get_registration_display()}
+    ),
+    form=EntryForm,
+    refused=_("There is no such way of entering a season."),
+    is_rehearsed=True,
+)
+LIMIT_TEAMS = by_organisers(
+    _limit_teams,
+    "Say who may enter by list, how large teams are and until when members change; for organisers.",
+    _("The rules for teams are saved."),
+    form=TeamRulesForm,
+    is_rehearsed=True,
+)
+DELETE_TASK = by_organisers(
+    delete_task, "Delete a task without runs and gold; for organisers.", is_rehearsed=True
+)
+DELETE_PHASE = by_organisers(delete_phase, "Delete a phase without runs; for organisers.", is_rehearsed=True)
 CLONE = by_organisers(
     clone_season,
     "Make next year's season: its tasks and phases, later, without people, gold and runs.",
     _("%(season)s is a draft; its phases and its gold are yours to look through."),
     form=CloneForm,
+)
+FROM_PRESET = Act(
+    _from_preset,
+    "Create a season from a preset: semeval, trec or open; for staff.",
+    lambda season, _filled: (
+        gettext("%(season)s is a draft. Bring its gold next, and look through its settings.")
+        % {"season": season}
+    ),
+    of=preset_for,
+    form=PresetForm,
+)
+GIVE_ROLE = by_organisers(
+    _give_role,
+    "Make somebody an organiser or a helper, or neither; for organisers.",
+    lambda made, _filled: gettext("%(name)s is what you chose now.") % {"name": made[1]},
+    form=RoleForm,
+)
+REMOVE_ORGANISER = by_organisers(
+    remove_organiser,
+    "Let somebody run the season no more; for organisers.",
+    _("%(person)s does not run the season any more."),
+)
+DECIDE_MEASURES = Act(
+    decide_measures,
+    "Approve measures of a task's own, or withdraw the approval; runs of its tasks then wait. For staff.",
+    lambda row, _filled: (
+        (gettext("%(file)s is approved.") if row.approved_at else gettext("%(file)s is not run any more."))
+        % {"file": row}
+    ),
+    of=measures_of_site,
+    form=MeasuresForm,
 )

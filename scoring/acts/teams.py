@@ -1,15 +1,20 @@
 """What is done with a team: founded, described, invited to, joined, led, left, merged."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import forms
+from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.plain_text import MAX_DESCRIPTION
-from citeboard.teams import invitations, membership
+from citeboard.core.words import counted
+from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, by_leads, by_members
-from scoring.ops.merging import propose_merge
+from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
 from tasks.models import JoinRequest, MergeProposal
 from tasks.registration import entries
 from tasks.seasons.access import season_for, teams_to_ask
@@ -82,6 +87,42 @@ def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
     return propose_merge(season=merging, team=team, into=other, by=by)
 
 
+class AnswerToMergeForm(ActForm):
+    """Accepting is for the team that stays; either may drop it."""
+
+    decision = forms.ChoiceField(choices=[("accept", "accept"), ("drop", "drop")])
+
+    def clean_decision(self) -> str:
+        decision: str = self.cleaned_data["decision"]
+        if decision == "accept" and not self.of.is_asked:
+            raise ValidationError("The lead of the team that stays accepts.")
+        return decision
+
+
+def _answer_merge(*, proposal: MergeProposal, decision: str, by: User) -> tuple[MergeProposal, int]:
+    if decision == "drop":
+        drop_proposal(proposal=proposal, by=by)
+        return proposal, 0
+    if not proposal.is_asked:
+        raise ValidationError({"decision": gettext("The lead of the team that stays accepts.")})
+    return proposal, accept_merge(proposal=proposal, by=by)
+
+
+def _say_merged(made: tuple[MergeProposal, int], filled: Mapping[str, Any]) -> str:
+    proposal, runs = made
+    if filled["decision"] == "drop":
+        words = gettext("%(team)s and %(into)s stay two teams.")
+        return words % {"team": proposal.team, "into": proposal.into}
+    facts = {"gone": proposal.team, "team": proposal.into, "runs": counted(runs, "run")}
+    return gettext("%(gone)s is part of %(team)s now, with %(runs)s.") % facts
+
+
+FOUND = Act(
+    lambda founder, name, by: membership.found_team(name=name, founder=by),
+    "Found a team, which you lead.",
+    of=lambda user: user,
+    form=TeamForm,
+)
 DESCRIBE_TEAM = by_members(
     membership.describe_team,
     "Change what a team of yours says of itself on its public page.",
@@ -94,22 +135,22 @@ LEAVE = by_members(
     _("You are not in %(team)s any more."),
 )
 RENEW_INVITATION = by_leads(
-    invitations.renew_invitation,
+    membership.renew_invitation,
     "Make a new invitation link; the one before ends.\n\nFor the team's lead alone.",
 )
 END_INVITATION = by_leads(
-    invitations.revoke_invitation,
+    membership.revoke_invitation,
     "End the invitation link.\n\nFor the team's lead alone.",
     _("The invitation link does not work any more."),
 )
 INVITE = by_leads(
-    invitations.invite_by_mail,
+    membership.invite_by_mail,
     "Invite an address by e-mail; for the team's lead.",
     _("%(address)s will be sent an invitation."),
     form=InviteForm,
 )
 WITHDRAW_INVITATION = by_leads(
-    invitations.withdraw_mailed,
+    membership.withdraw_mailed,
     "End an invitation by e-mail; for the team's lead.",
     _("The invitation of %(address)s does not work any more."),
 )
@@ -147,4 +188,11 @@ PROPOSE_MERGE = by_leads(
     "Ask the lead of another team of a season to take yours in; for its lead.",
     _("The lead of %(into)s is asked whether %(team)s may merge into it."),
     form=ProposeForm,
+)
+ANSWER_MERGE = by_leads(
+    _answer_merge,
+    "Accept that a team merges into yours, or drop it; for its lead.",
+    _say_merged,
+    form=AnswerToMergeForm,
+    refused=_("Say whether to accept or to decline."),
 )

@@ -16,43 +16,40 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.db import connection
 from django.db.models import Q
+from django.http import Http404
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.release import release
+from citeboard.core.words import counted
 from citeboard.teams.models import User
-from scoring.board.visibility import (
-    audience_of,
-    frozen_at,
-    may_see_instances,
-    shows_run_counts,
-    shows_teams,
-    visibility_of,
-)
+from scoring.board import visibility
+from scoring.board.formatting import shown
+from scoring.board.standings import Board, Row, standings
 from scoring.exchange import overview_paper
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
-from scoring.human.claim_review import keep_file, read_agreement
-from scoring.human.sheets import SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
+from scoring.human.claim_review import judged_evaluation, keep_file, read_agreement
+from scoring.human.sheets import SheetRefused, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
 from scoring.worker import background
 from scoring.worker.background import Kind, State, ask, new_name
+from scoring.worker.child import RunFailed
 from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
 from scoring.worker.local_copies import storage_in_use
+from scoring.worker.release import ranking_of
+from scoring.worker.score import dry_score
 from tasks.gold.secrecy import secrecy_of
 from tasks.jobs import engine, interruptions
 from tasks.jobs.interruptions import DATABASE_ERRORS
-from tasks.models import Phase, Season, Submission
+from tasks.jobs.queue_choice import why_unserved
+from tasks.jobs.work import JobDied, JobWaits
+from tasks.models import Job, Phase, Season, Submission
+from tasks.seasons.access import may_help, may_organise
 from tasks.submissions.uploads import Upload
-
-
-def ask_for_sheet(
-    *, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User
-) -> BackgroundJob:
-    check_size(len(runs), instances)
-    given = {"runs": [run.pk for run in runs], "instances": instances, "seed": seed}
-    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
 
 
 def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
@@ -72,11 +69,6 @@ def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
 
 def ask_for_labels(*, season: Season, model: str, upload: Upload, by: User) -> BackgroundJob:
     return ask(Kind.LABELS, season, {"model": model}, by=by, upload=upload)
-
-
-def ask_for_judgements(*, submission: Submission, upload: Upload, by: User) -> BackgroundJob:
-    season = submission.phase.task.season
-    return ask(Kind.JUDGEMENTS, season, {}, by=by, submission=submission, upload=upload)
 
 
 def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
@@ -108,6 +100,60 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
             return {"judged": keep_file(submission=submission, path=path, filename=job.filename, by=by).pk}
 
     return Outcome(keep)
+
+
+#: Best runs of a board that are scored first, with its baselines.
+BEST = 5
+
+
+def ask_for_dry_runs(season: Season, scorings: Sequence[Mapping[str, Any]], by: User) -> list[BackgroundJob]:
+    """What runs would be told: of the best ones and the baselines, and of the rest."""
+    parts = ("best", "rest") if scorings else ()
+    return [ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by) for part in parts]
+
+
+def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
+    tried: list[tuple[Mapping[str, Any], Board, Row]] = []
+    for scoring in job.given["scorings"]:
+        phase = Phase.objects.select_related("task__season").get(pk=scoring["phase"])
+        board = standings(phase, by)
+        competing = [row for row in board.systems if row.competes]
+        best = [*competing[:BEST], *(row for row in board.systems if row.is_baseline)]
+        rows = best if job.given["part"] == "best" else competing[BEST:]
+        tried += [(scoring, board, row) for row in rows]
+    runs = Submission.objects.select_related("phase__task").in_bulk([row.submission for *_of, row in tried])
+    scores: list[dict[str, Any]] = []
+    for place, (scoring, board, row) in enumerate(tried):
+        told(job, place / len(tried), gettext_noop("scoring runs"))
+        ranking, after, why = board.ranking, None, ""
+        try:
+            metrics = dry_score(runs[row.submission], scoring)
+            after = metrics[ranking_of(metrics, scoring["rank_by"])]["value"]
+        except (RunFailed, JobWaits, JobDied) as reason:
+            why = str(reason)
+        scale = ranking.scale if ranking else 1.0
+        sign = -1 if ranking and ranking.higher_is_better is False else 1
+        scores.append(
+            {
+                "phase": f"{board.phase.task}, {board.phase}",
+                "system": row.system,
+                "team": row.display_name,
+                "rank": board.rank_of(row),
+                "before": shown(row.scores[ranking.name].value, scale) if ranking else "",
+                "after": "" if after is None else shown(after, scale),
+                "value": None if after is None else after * sign,
+                "why": why,
+            }
+        )
+    values: dict[str, list[float]] = {}
+    for score in scores:
+        if score["value"] is not None:
+            values.setdefault(score["phase"], []).append(score["value"])
+    for score in scores:
+        value = score.pop("value")
+        better = [other for other in values.get(score["phase"], []) if value is not None and other > value]
+        score["place"] = "" if value is None else str(1 + len(better))
+    return Outcome(lambda: {"scores": scores})
 
 
 @contextmanager
@@ -174,11 +220,11 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
 def rights_of(paper: OverviewPaper) -> str:
     rights = []
     for phase in _phases(paper):
-        audience = audience_of(phase, paper.viewer)
-        classes = 1 if may_see_instances(phase, audience) else secrecy_of(phase).min_class_size
-        shown = shows_teams(phase, audience), shows_run_counts(phase, audience)
-        stood = str(frozen_at(phase, audience) or "")
-        rights.append((phase.pk, audience, visibility_of(phase, audience), *shown, stood, classes))
+        audience = visibility.audience_of(phase, paper.viewer)
+        classes = 1 if visibility.may_see_instances(phase, audience) else secrecy_of(phase).min_class_size
+        shown = visibility.shows_teams(phase, audience), visibility.shows_run_counts(phase, audience)
+        stood = str(visibility.frozen_at(phase, audience) or "")
+        rights.append((phase.pk, audience, visibility.visibility_of(phase, audience), *shown, stood, classes))
     # The runs that were scored and may stand on no board any more.
     gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
     runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by("pk")
@@ -252,3 +298,85 @@ def heartbeat(job: BackgroundJob) -> Iterator[None]:
     finally:
         ended.set()
         beating.join()
+
+
+def job_for(user: object, number: int) -> BackgroundJob:
+    related = ("job", "season", "phase", "submission", "asked_by")
+    job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
+    if job is not None:
+        season = job.season
+        if job.kind != Kind.PAPER:
+            may_see = may_organise(user, season)
+        elif job.asked_by_id is None:
+            # An archive that everybody gets is nobody's own.
+            may_see = season.is_public or Season.objects.visible_to(user).filter(pk=season.pk).exists()
+        else:
+            may_see = getattr(user, "pk", None) == job.asked_by_id and may_help(user, season)
+        if may_see:
+            return job
+    raise Http404(_("There is no background job for you at this address."))
+
+
+def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None) -> list[BackgroundJob]:
+    is_open = Q(finished_at=None) | Q(job__state=State.FAILED)
+    found = BackgroundJob.objects.filter(is_open, season=season, kind__in=kinds)
+    found = found.filter(submission=submission) if submission else found
+    return list(found.select_related("job", "asked_by")[:5])
+
+
+def run_to_judge(user: object, number: int) -> Submission:
+    """A run with claims or judgements, in a season that the user organises. Raises Http404."""
+    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=number).first()
+    is_theirs = run is not None and may_organise(user, run.phase.task.season)
+    if run is None or not is_theirs or not (hasattr(run, "judged") or judged_evaluation(run)):
+        raise Http404(_("There is no run with claims for you to organise at this address."))
+    return run
+
+
+def waits_for(job: BackgroundJob) -> str:
+    if job.state != State.QUEUED:
+        return ""
+    if job.reason:
+        return job.reason
+    cause = why_unserved(Job.LIGHT)
+    if cause:
+        return _("It waits since %(cause)s.") % {"cause": cause}
+    return _("A worker takes it within a few seconds.")
+
+
+def outcome_of(job: BackgroundJob) -> tuple[str, str]:
+    made, season = job.result, job.season.slug
+    if job.kind == Kind.SHEET:
+        return _("The sheet is made. Say now who rates it."), reverse(
+            "organise-sheet", args=[season, made["sheet"]]
+        )
+    if job.kind == Kind.LABELS:
+        facts = {"labels": counted(made["added"], "label"), "model": job.given["model"]}
+        words = _("%(labels)s of %(model)s added.") % facts
+        if made["known"]:
+            facts["others"] = counted(made["known"], "other")
+            words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
+        if made["resumed"]:
+            resumed = _("%(scorings)s gone on with.") % {"scorings": counted(made["resumed"], "scoring")}
+            words = f"{words} {resumed}"
+        return words, reverse("organise-models", args=[season])
+    if job.kind == Kind.JUDGEMENTS:
+        return _("The judgements are kept."), reverse("submission-judgements", args=[job.submission_id])
+    if job.kind == Kind.DRY_RUN:
+        words = _("%(runs)s scored; nothing of it is kept.")
+        return words % {"runs": counted(len(made["scores"]), "run")}, ""
+    view = "" if job.asked_by_id else "?as=everybody"
+    return _("The zip is made."), reverse("overview-paper-zip", args=[season]) + view
+
+
+def begun_from(job: BackgroundJob) -> str:
+    season = job.season.slug
+    if job.kind == Kind.JUDGEMENTS:
+        return reverse("submission-judgements", args=[job.submission_id])
+    page = {
+        Kind.DRY_RUN: "organise-gold",
+        Kind.SHEET: "organise-human",
+        Kind.LABELS: "organise-models",
+        Kind.PAPER: "overview-paper",
+    }
+    return reverse(page[Kind(job.kind)], args=[season])

@@ -1,18 +1,9 @@
-"""Doing work in the background, and telling in its row what became of it."""
-
 from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.words import sentence
-from scoring.background.kinds import (
-    Outcome,
-    heartbeat,
-    prepared_judgements,
-    prepared_labels,
-    prepared_paper,
-    prepared_sheet,
-)
+from scoring.background import kinds
 from scoring.human.claim_review import JudgementsRefused
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
@@ -28,7 +19,12 @@ from tasks.seasons.access import may_organise
 
 Kind = BackgroundJob.Kind
 
-PREPARED = {Kind.SHEET: prepared_sheet, Kind.LABELS: prepared_labels, Kind.JUDGEMENTS: prepared_judgements}
+PREPARED = {
+    Kind.SHEET: kinds.prepared_sheet,
+    Kind.LABELS: kinds.prepared_labels,
+    Kind.JUDGEMENTS: kinds.prepared_judgements,
+    Kind.DRY_RUN: kinds.prepared_dry_run,
+}
 
 #: Stored in English; the page of the job translates them.
 FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
@@ -42,7 +38,7 @@ do_job = take_jobs
 def do(claimed: Job) -> None:
     job = background_job(claimed)
     try:
-        with heartbeat(job):
+        with kinds.heartbeat(job):
             outcome = _prepared(job)
             is_done = False
             try:
@@ -61,10 +57,10 @@ def do(claimed: Job) -> None:
         raise JobWaits(sentence(reason)) from reason
 
 
-def _prepared(job: BackgroundJob) -> Outcome:
+def _prepared(job: BackgroundJob) -> kinds.Outcome:
     kind = Kind(job.kind)
     if kind == Kind.PAPER:
-        return prepared_paper(job)
+        return kinds.prepared_paper(job)
     if job.asked_by is None:
         raise SheetRefused(LEFT)
     if not may_organise(job.asked_by, job.season):

@@ -7,9 +7,9 @@ from scoring.models.boards import (
     ClassLeader,
     Comparison,
     FrozenBoard,
+    ManualMeasure,
+    ManualScore,
     MonthlyRanks,
-    OutsideMeasure,
-    OutsideScore,
     ResultConfirmation,
     Snapshot,
 )
@@ -22,6 +22,7 @@ from scoring.models.entailment import (
 )
 from scoring.models.evaluations import (
     FEW_ANSWERS,
+    OF_RANKING,
     OF_SMALL_CLASS,
     Breakdown,
     BreakdownClasses,
@@ -49,11 +50,11 @@ from scoring.models.receipts import LogEntry, LogHead, LogNode, Receipt, Signing
 from scoring.models.reported import Paper, Reported, ReportedTable
 
 __all__ = [
-    "CRITERIA", "FEW_ANSWERS", "HIGHEST", "LOWEST", "OF_SMALL_CLASS", "Annotator", "BackgroundJob",
-    "BoardOrder", "Breakdown", "BreakdownClasses", "CitedTooOften", "ClassLeader", "ClassNumber",
-    "Comparison", "EntailmentLabel", "EntailmentModel", "Evaluation", "FrozenBoard", "HumanScore",
-    "JudgedRun", "LabelImport", "LogEntry", "LogHead", "LogNode", "MonthlyRanks", "OutsideMeasure",
-    "OutsideScore", "Paper", "PendingLabels", "PendingPair", "Rating", "Receipt", "Reported",
-    "ReportedTable", "Rescore", "ResultConfirmation", "Score", "Sheet", "SheetInstance", "SheetText",
-    "Signature", "SigningKey", "Snapshot", "Withheld", "class_numbers", "save_breakdowns",
+    "CRITERIA", "FEW_ANSWERS", "HIGHEST", "LOWEST", "OF_RANKING", "OF_SMALL_CLASS", "Annotator",
+    "BackgroundJob", "BoardOrder", "Breakdown", "BreakdownClasses", "CitedTooOften", "ClassLeader",
+    "ClassNumber", "Comparison", "EntailmentLabel", "EntailmentModel", "Evaluation", "FrozenBoard",
+    "HumanScore", "JudgedRun", "LabelImport", "LogEntry", "LogHead", "LogNode", "ManualMeasure",
+    "ManualScore", "MonthlyRanks", "Paper", "PendingLabels", "PendingPair", "Rating", "Receipt",
+    "Reported", "ReportedTable", "Rescore", "ResultConfirmation", "Score", "Sheet", "SheetInstance",
+    "SheetText", "Signature", "SigningKey", "Snapshot", "Withheld", "class_numbers", "save_breakdowns",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ class BackgroundJob(models.Model):
         SHEET = "sheet", _("Make a sheet for human evaluation")
         LABELS = "labels", _("Import entailment labels")
         JUDGEMENTS = "judgements", _("Import people's judgements")
+        DRY_RUN = "dry-run", _("Score runs as they would be scored")
         PAPER = "paper", _("Make the zip for the overview paper")
 
     class State(models.TextChoices):

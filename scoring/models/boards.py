@@ -241,14 +241,15 @@ class Snapshot(models.Model):
         return facts
 
 
-class OutsideMeasure(models.Model):
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="outside_measures")
+class ManualMeasure(models.Model):
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="manual_measures")
     name = models.CharField(max_length=60)
     higher_is_better = models.BooleanField(default=True)
     source = models.CharField(max_length=400, help_text="Who measured it, how, and where that is written.")
     entered_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "scoring_outsidemeasure"
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["phase", "name"], name="outside_measure_once_a_phase")]
 
@@ -265,12 +266,13 @@ class OutsideMeasure(models.Model):
         return f"outside|{self.name}|better:{way}|entered:{self.entered_at:%Y-%m-%d}|source:{self.source}"
 
 
-class OutsideScore(models.Model):
-    measure = models.ForeignKey(OutsideMeasure, on_delete=models.CASCADE, related_name="scores")
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="outside_scores")
+class ManualScore(models.Model):
+    measure = models.ForeignKey(ManualMeasure, on_delete=models.CASCADE, related_name="scores")
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="manual_scores")
     value = models.FloatField()
 
     class Meta:
+        db_table = "scoring_outsidescore"
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["measure", "submission"], name="outside_score_once_a_run"),

@@ -1,5 +1,3 @@
-"""One run scored against one gold under one rule set, and every number that came of it."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -16,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
+from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import Team
 from scoring.stats.signature import ENTAILMENT_LABELS, filled
 from tasks.models import Gold, Phase, Submission
@@ -87,33 +86,16 @@ class Evaluation(models.Model):
         null=True, help_text="The ranking metric, turned so that higher is better; null ranks last."
     )
     submitted_at = models.DateTimeField()
-    release = models.CharField(
-        max_length=100,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="What of it is told, as its phase said when it was scored; empty where all is.",
+    release = late_text(
+        100, help_text="What of it is told, as its phase said when it was scored; empty where all is."
     )
-    withheld = models.CharField(
-        max_length=12,
-        choices=Withheld,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Why its classes, single instances and comparisons are not told.",
+    withheld = late_text(
+        12, choices=Withheld, help_text="Why its classes, single instances and comparisons are not told."
     )
-    untold: models.JSONField[dict[str, dict[str, Any]]] = models.JSONField(
-        default=dict,
-        db_default=models.Value({}, models.JSONField()),
-        help_text="Of the other part of the split, or under the Ladder of the whole, what organisers see.",
+    untold: models.JSONField[dict[str, dict[str, Any]]] = late_json(
+        dict, "Of the other part of the split, or under the Ladder of the whole, what organisers see."
     )
-    probe = models.CharField(
-        max_length=60,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Why it looks like a probe: which way, and its numbers.",
-    )
+    probe = late_text(60, help_text="Why it looks like a probe: which way, and its numbers.")
     statistics = models.CharField(
         max_length=200, help_text="The matrix per instance that every number follows from, in its storage."
     )
@@ -121,6 +103,11 @@ class Evaluation(models.Model):
         max_length=64,
         blank=True,
         help_text="Of the run as the scorer reads it: of an archive, of its members.",
+    )
+    answers_digest = late_text(
+        64,
+        db_index=True,
+        help_text="Of what it answers by instance, however its file writes it; the same for the same gold.",
     )
     notes: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
     missing = models.PositiveIntegerField(
@@ -186,6 +173,12 @@ class Signature(SharedRow):
         return self.text
 
 
+#: Scores by which runs rank under the ranking rules.
+OF_RANKING = models.Q(evaluation__phase__task__rank_by="", shared__position=0) | models.Q(
+    shared__metric=models.F("evaluation__phase__task__rank_by")
+)
+
+
 class ScoreManager(models.Manager["Score"]):
     def get_queryset(self) -> models.QuerySet[Score]:
         return super().get_queryset().select_related("shared")
@@ -201,13 +194,8 @@ class Score(models.Model):
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     n = models.PositiveIntegerField()
-    withheld = models.CharField(
-        max_length=12,
-        choices=Withheld,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Why it has no value and no interval, where these are not told.",
+    withheld = late_text(
+        12, choices=Withheld, help_text="Why it has no value and no interval, where these are not told."
     )
 
     objects = ScoreManager()

@@ -1,5 +1,3 @@
-"""Human evaluation: sheets of blinded texts, who rates them, the ratings, and what came of them."""
-
 from __future__ import annotations
 
 from typing import Any, ClassVar
@@ -10,6 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from citeboard.core.models import late_json
 from tasks.models import Phase, Submission
 
 LOWEST, HIGHEST = 1, 5
@@ -44,17 +43,11 @@ class Sheet(models.Model):
     has_references = models.BooleanField(
         default=False, db_default=False, help_text="Annotators read the gold text, and judge against it."
     )
-    scales: models.JSONField[dict[str, Any]] = models.JSONField(
-        default=dict,
-        blank=True,
-        db_default=models.Value({}, models.JSONField()),
-        help_text="By criterion what is asked, and what each level means, as its annotators read it.",
+    scales: models.JSONField[dict[str, Any]] = late_json(
+        dict, "By criterion what is asked, and what each level means, as its annotators read it.", blank=True
     )
-    data_sheet: models.JSONField[dict[str, str]] = models.JSONField(
-        default=dict,
-        blank=True,
-        db_default=models.Value({}, models.JSONField()),
-        help_text="What organisers say of the evaluation, by question.",
+    data_sheet: models.JSONField[dict[str, str]] = late_json(
+        dict, "What organisers say of the evaluation, by question.", blank=True
     )
     agreement: models.JSONField[dict[str, Any]] = models.JSONField(
         default=dict, blank=True, help_text="By criterion, of the published ratings."

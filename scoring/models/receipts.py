@@ -1,5 +1,3 @@
-"""Receipts of evaluations, the log that they are entered in, and the keys that sign both."""
-
 from typing import ClassVar
 
 from django.db import models

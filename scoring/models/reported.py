@@ -67,6 +67,7 @@ class ReportedTable(models.Model):
     deviation = models.CharField(max_length=400, blank=True, help_text="What the brackets mean.")
     marks: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     notes: models.JSONField[list[str]] = models.JSONField(default=list)
+    conclusions: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
 
     class Meta:
         ordering = ["position"]

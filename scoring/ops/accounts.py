@@ -14,8 +14,7 @@ from django.db.models import Q
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
-from citeboard.teams.invitations import revoke_invitation
-from citeboard.teams.membership import hand_over, locked
+from citeboard.teams.membership import hand_over, locked, revoke_invitation
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 from scoring.models import Annotator, Rating, ResultConfirmation
 from tasks.models import (

@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.core import storage
 from citeboard.core.database import schema_state, unknown_migrations
-from citeboard.core.maintenance import note_done
+from citeboard.core.models import note_done
 from citeboard.core.release import release
 from citeboard.teams.models import Team, User
 from scoring.board.standings import Board, standings
@@ -51,8 +51,11 @@ BACKUP = "backup"
 MAX_SNAPSHOTS = 5
 
 
-def write_backup(target: Path, *, with_secret: bool = True) -> Manifest:
-    """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused."""
+def write_backup(target: Path, *, with_secret: bool = True, is_incremental: bool = False) -> Manifest:
+    """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused.
+
+    An incremental one is whole too: what the newest backup beside it has alike is one file with two names.
+    """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BackupRefused(f"{target} is there already; a backup is written where nothing is")
     state = schema_state()
@@ -62,9 +65,10 @@ def write_backup(target: Path, *, with_secret: bool = True) -> Manifest:
             f"{len(state.unknown)} unknown); make the backup with the release that it is of"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
+    earlier = next(iter(_backups_in(target.parent)), None) if is_incremental else None
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        manifest = _written(draft, state.applied, with_secret=with_secret)
+        manifest = _written(draft, state.applied, with_secret=with_secret, earlier=earlier)
         os.sync()
         draft.rename(target)
     except BaseException:
@@ -74,22 +78,26 @@ def write_backup(target: Path, *, with_secret: bool = True) -> Manifest:
     return manifest
 
 
-def remove_older(target: Path, keep: int) -> list[Path]:
+def _backups_in(folder: Path) -> list[Path]:
+    """The newest first."""
     dated = []
-    for folder in target.parent.iterdir():
-        if (folder / MANIFEST).is_file():
-            try:
-                dated.append((read_manifest(folder).made_at, folder))
-            except BackupRefused:
-                continue
-    old = [folder for _, folder in sorted(dated, reverse=True)[keep:] if folder != target]
+    for path in folder.iterdir():
+        if (path / MANIFEST).is_file():
+            with suppress(BackupRefused):
+                dated.append((read_manifest(path).made_at, path))
+    return [path for _, path in sorted(dated, reverse=True)]
+
+
+def remove_older(target: Path, keep: int) -> list[Path]:
+    old = [folder for folder in _backups_in(target.parent)[keep:] if folder != target]
     for folder in old:
         shutil.rmtree(folder)
     return old
 
 
-def _written(draft: Path, migrations: list[str], *, with_secret: bool) -> Manifest:
+def _written(draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None) -> Manifest:
     made_at = dt.datetime.now(dt.UTC)
+    linked = read_manifest(earlier).files if earlier else {}
     for _ in range(MAX_SNAPSHOTS):
         made_at = dt.datetime.now(dt.UTC)
         (draft / FILES).mkdir(exist_ok=True)
@@ -97,6 +105,9 @@ def _written(draft: Path, migrations: list[str], *, with_secret: bool) -> Manife
             database = write_database(draft)
             named = set(named_files())
             boards = board_digests()
+        if earlier is not None:
+            for file in named:
+                _link(file, linked.get(f"{FILES}/{file.name}"), earlier / FILES, draft / FILES)
         absent = {file for file in named if not _copied(file, draft / FILES)}
         lost = absent & set(named_files()) if absent else absent
         if absent == lost:
@@ -122,16 +133,31 @@ def _written(draft: Path, migrations: list[str], *, with_secret: bool) -> Manife
         lost=sorted(file.name for file in lost),
         files=digests_in(draft),
     )
-    write_manifest(draft, manifest)
+    text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1)
+    (draft / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
     if wrong := differences(read_manifest(draft), digests_in(draft)):
         raise BackupRefused(f"what was written reads back otherwise: {wrong[0]}")
     return manifest
 
 
+def _link(file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder: Path) -> None:
+    """Unless the copy of before is damaged, or the site has lost its own, which copying it says."""
+    path = folder / file.name
+    with suppress(OSError):
+        if there and digest_of(earlier / file.name) == there and default_storage.size(file.name) == there[0]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.hardlink_to(earlier / file.name)
+
+
 def _copied(file: NamedFile, folder: Path) -> bool:
     path = folder / file.name
-    if path.exists() and file.sha256 and digest_of(path)[1].startswith(file.sha256):
+    if (
+        path.exists()
+        and (path.stat().st_nlink > 1 or file.sha256)
+        and digest_of(path)[1].startswith(file.sha256)
+    ):
         return True
+    path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     try:
@@ -173,11 +199,6 @@ class Manifest:
     @property
     def size(self) -> int:
         return sum(size for size, _ in self.files.values())
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1)
-    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -367,15 +388,6 @@ def write_secret(folder: Path, *, is_wanted: bool) -> str:
     return INCLUDED
 
 
-def put_secret(folder: Path) -> None:
-    draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write((folder / KEY_FILE).read_bytes())
-    draft.rename(settings.DATA_DIR / KEY_FILE)
-
-
 def is_given() -> bool:
     return bool(settings.ENVIRONMENT.values.get("CITEBOARD_SECRET_KEY", "").strip())
 
@@ -415,7 +427,12 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
     if (folder / ARCHIVES).is_dir():
         shutil.copytree(folder / ARCHIVES, settings.DATA_DIR / ARCHIVES)
     if manifest.secret == INCLUDED and not is_given():
-        put_secret(folder)
+        draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write((folder / KEY_FILE).read_bytes())
+        draft.rename(settings.DATA_DIR / KEY_FILE)
         has_other_key = False
     else:
         has_other_key = print_of(settings.SECRET_KEY) != manifest.secret_print

@@ -35,12 +35,12 @@ from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
 from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel, LogEntry
-from scoring.receipts.keys import current_key, why_lost
-from scoring.worker.pending_labels import pairs_left, waiting_jobs
-from tasks.jobs.groups import why_unserved
-from tasks.jobs.queue_choice import queue_of
+from scoring.receipts.log import current_key, why_lost
+from scoring.worker.entailment_labels import pairs_left, waiting_jobs
+from tasks.jobs.queue_choice import queue_of, why_unserved
 from tasks.jobs.sweeper import last_sweep
-from tasks.models import Gold, Job, Season, Submission, Task
+from tasks.models import Gold, Job, Submission, Task
+from tasks.seasons.first_organiser import how_to_begin
 from tasks.types import OptionRefused
 
 FEW_FREE = 2 * GIGABYTE
@@ -356,11 +356,17 @@ def _receipts() -> Said:
     return State.GOOD, _("receipts are signed by the key %(key)s") % {"key": key.public[:16]}, ""
 
 
+def _organiser() -> Said:
+    if words := how_to_begin():
+        return State.ODD, _("nobody may organise yet"), words
+    return State.GOOD, _("there is somebody who may organise"), ""
+
+
 CHECKS: dict[str, Callable[[], Said]] = {
     check.__name__.removeprefix("_"): check
     for check in (
         _settings, _database, _clock, _storage, _disk, _mail, _static, _confinement, _queue, _queues,
-        _workers, _sweeper, _jobs, _receipts, _models, _labels,
+        _workers, _sweeper, _jobs, _receipts, _models, _labels, _organiser,
     )
 }  # fmt: skip
 
@@ -373,13 +379,6 @@ class TaskModels:
     @property
     def is_ready(self) -> bool:
         return all(need.is_there for need in self.requirements)
-
-
-def models_of(season: Season) -> list[TaskModels]:
-    return [
-        TaskModels(task=task, requirements=needs_of(task))
-        for task in season.tasks.filter(is_reported_only=False)
-    ]
 
 
 def needs_of(task: Task) -> list[Requirement]:

@@ -47,7 +47,11 @@ def move_database(address: str) -> list[Table]:
         if target.introspection.table_names():
             raise MoveRefused("the new database has tables already; expected an empty one")
         call_command("migrate", database=TARGET, interactive=False, verbosity=0)
-        models = [model for model in apps.get_models(include_auto_created=True) if _is_moved(model)]
+        models = [
+            model
+            for model in apps.get_models(include_auto_created=True)
+            if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
+        ]
         # Nobody writes to SQLite until the rows are there and compared.
         with transaction.atomic(), transaction.atomic(using=TARGET), target.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL DEFERRED")
@@ -61,10 +65,6 @@ def move_database(address: str) -> list[Table]:
     finally:
         target.close()
     return tables
-
-
-def _is_moved(model: type[Model]) -> bool:
-    return model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
 
 
 def _moved(model: type[Model], cursor: Any) -> Table:

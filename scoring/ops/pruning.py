@@ -1,14 +1,18 @@
-"""What a site keeps and nobody needs any more: found first, so that a dry run says what would go."""
+"""What a site keeps and nobody needs any more, found first and then pruned; and its regular sweeps."""
 
+import datetime as dt
+import logging
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.deletion import ProtectedError
 from django.utils import timezone
@@ -16,21 +20,29 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.models import Limit
+from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_of
 from citeboard.core.storage import FolderStorage
+from citeboard.core.words import counted
+from citeboard.teams.membership import forget_invitations
 from citeboard.teams.models import User
-from scoring.models import (
-    BackgroundJob,
-    Breakdown,
-    Comparison,
-    Evaluation,
-    JudgedRun,
-    PendingLabels,
-    Snapshot,
-)
+from scoring import models
+from scoring.board import comparison_state as board_orders
+from scoring.board import monthly_ranks, snapshots
+from scoring.receipts import log as receipts
+from scoring.runs.confirming import ask_to_confirm
+from scoring.worker import background, rescoring
+from scoring.worker.local_copies import remove_leftovers
+from tasks.gold.content import read_contents
+from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.engine import orphaned
-from tasks.models import Gold, Season, Submission
+from tasks.jobs.interruptions import DATABASE_ERRORS
+from tasks.jobs.mails import send_mails
+from tasks.jobs.sweeper import sweep
+from tasks.models import Delivery, Gold, Job, Notification, Season, Submission
+from tasks.models.notifications import Kind
+from tasks.notifications.events import remind_of_deadlines
 from tasks.seasons.history import NotDeleted
-from tasks.submissions.uploads import SAFE_AGE
+from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
 #: Rows that one transaction removes, so that nobody waits long for it.
 AT_ONCE = 500
@@ -43,8 +55,19 @@ class Pruned:
     size: int = 0
 
 
-def prune(*, dry_run: bool) -> Iterator[Pruned]:
+#: What goes by age where an operator says so. What waits to be confirmed would be told of once more.
+BY_AGE: dict[str, QuerySet[Any]] = {
+    "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(job__state__in=Job.MOVING),
+    "deliveries": Delivery.objects.exclude(job__state__in=Job.MOVING),
+}
+
+
+def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[Pruned]:
+    """``days`` are those after which rows of a kind in BY_AGE go."""
     now = timezone.now()
+    for what, number in (days or {}).items():
+        old = BY_AGE[what].filter(created_at__lt=now - dt.timedelta(days=number))
+        yield _rows(f"{what} older than {counted(number, 'day')}", old, dry_run=dry_run)
     yield _rows("expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run)
     yield _rows("expired counts", Limit.objects.filter(expires_at__lt=now.timestamp()), dry_run=dry_run)
     yield _rows("orphaned jobs", orphaned(), dry_run=dry_run)
@@ -55,13 +78,13 @@ def prune(*, dry_run: bool) -> Iterator[Pruned]:
             matrices[full_name(storage.statistics, name)] = storage.statistics.size(name)
     of_old = {"evaluation__in": old.values("pk")}
     pairs = Q(first__in=old.values("pk")) | Q(second__in=old.values("pk"))
-    yield _rows("superseded breakdowns", Breakdown.objects.filter(**of_old), dry_run=dry_run)
-    yield _rows("superseded comparisons", Comparison.objects.filter(pairs), dry_run=dry_run)
+    yield _rows("superseded breakdowns", models.Breakdown.objects.filter(**of_old), dry_run=dry_run)
+    yield _rows("superseded comparisons", models.Comparison.objects.filter(pairs), dry_run=dry_run)
     yield Pruned(what="superseded statistics", count=len(matrices), size=sum(matrices.values()))
     if not dry_run:
         # Row first: a file without a row is orphaned, and a row without its file would be lost.
         for pk, name in list(old.values_list("pk", "statistics")):
-            if Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
+            if models.Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
                 storage.statistics.delete(name)
     # Left alone for longer than a request lives.
     left = {
@@ -79,11 +102,11 @@ def prune(*, dry_run: bool) -> Iterator[Pruned]:
             default_storage.delete(name)
 
 
-def superseded() -> QuerySet[Evaluation]:
-    newer = Evaluation.objects.filter(
+def superseded() -> QuerySet[models.Evaluation]:
+    newer = models.Evaluation.objects.filter(
         submission=OuterRef("submission"), rules=OuterRef("rules"), gold__number__gt=OuterRef("gold__number")
     )
-    return Evaluation.objects.filter(Exists(newer)).exclude(statistics="").order_by("pk")
+    return models.Evaluation.objects.filter(Exists(newer)).exclude(statistics="").order_by("pk")
 
 
 def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
@@ -98,10 +121,10 @@ COLUMNS = (
     (Gold, "file", storage.gold),
     (Gold, "index", storage.gold),
     (Gold, "public", storage.gold),
-    (Evaluation, "statistics", storage.statistics),
-    (JudgedRun, "file", storage.statistics),
-    (PendingLabels, "file", storage.statistics),
-    (BackgroundJob, "file", storage.statistics),
+    (models.Evaluation, "statistics", storage.statistics),
+    (models.JudgedRun, "file", storage.statistics),
+    (models.PendingLabels, "file", storage.statistics),
+    (models.BackgroundJob, "file", storage.statistics),
 )
 #: Names of gold end with the beginning of their checksum; a storage may have added to a name that was taken.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
@@ -142,7 +165,7 @@ def delete_season(*, season: Season, by: User) -> None:
         facts = {"season": season, "address": season.slug}
         audit.record("season-deleted", actor=by, subject=season, place=season, facts=facts)
         try:
-            Snapshot.objects.filter(phase__task__season=season).delete()
+            models.Snapshot.objects.filter(phase__task__season=season).delete()
             Submission.objects.filter(phase__task__season=season).delete()
             Gold.objects.filter(task__season=season).delete()
             season.delete()
@@ -150,3 +173,70 @@ def delete_season(*, season: Season, by: User) -> None:
             names = {str(row._meta.verbose_name_plural) for row in kept.protected_objects}  # noqa: SLF001
             refused = _("%(season)s has what the site keeps: %(names)s")
             raise NotDeleted(refused % {"season": season, "names": ", ".join(sorted(names))}) from kept
+
+
+#: Each with what it says of its result.
+STEPS: dict[Callable[[], object], str] = {
+    sweep: "{}",
+    background.forget_old: "{} old background jobs forgotten",
+    read_contents: "{} versions of gold read for what they share with others",
+    rescoring.fill_up: "{} scorings queued again",
+    board_orders.ask_again: "{} boards to be compared",
+    monthly_ranks.keep_due: "{} rankings of the month drawn up",
+    snapshots.keep_due: "{} boards kept as they stood",
+    rescoring.follow_release: "{} phases of which other scores are told now",
+    remove_leftovers: "{} folders of gone workers removed",
+    remove_abandoned: "{} files of uploads that broke off removed",
+    remind_of_deadlines: "{} people reminded of a deadline",
+    receipts.keep_up: "{} receipts entered in the log",
+    ask_to_confirm: "{} leads told of results that wait to be confirmed",
+    forget_invitations: "{} ended invitations forgotten",
+}
+#: What waits for machines of others, in a thread of its own, so that a sweep never does.
+POSTING: dict[Callable[[], object], str] = {
+    send_mails: "{} e-mails sent",
+    send_deliveries: "{} events posted",
+}
+
+FILES = "storage"
+
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+
+def post_until(ended: threading.Event) -> None:
+    while not ended.is_set():
+        for step in POSTING:
+            attempt(step)
+        ended.wait(settings.SWEEP_SECONDS)
+
+
+def post_all() -> list[str]:
+    results = ((attempt(step), words) for step, words in POSTING.items())
+    return [words.format(result) for result, words in results if result is not None]
+
+
+def sweep_all() -> list[str]:
+    results = ((attempt(step), words) for step, words in STEPS.items())
+    done = [words.format(result) for result, words in results if result is not None]
+    if len(done) == len(STEPS):
+        note_recovery(DATABASE)
+        note_recovery(FILES)
+    return done
+
+
+def attempt(step: Callable[[], Result]) -> Result | None:
+    """None if it failed, whatever the reason, such as a disk that is full: the next sweep tries again."""
+    name = getattr(step, "__name__", "a step")
+    try:
+        return step()
+    except DATABASE_ERRORS as reason:
+        note_outage(DATABASE, f"sweeping is put off, {name} first; the database is locked or away: {reason}")
+    except Exception as reason:
+        if outage_of(reason) is None:
+            log.exception("Sweeping: %s failed", name)
+        else:
+            note_outage(FILES, f"sweeping is put off, {name} first: {reason}")
+    connections.close_all()
+    return None

@@ -20,11 +20,12 @@ from citeboard.core.confined.pool import SINGLE_THREADED
 from citeboard.core.confined.turns import PRESENT_PER_PLACE
 from citeboard.core.confinement import why_nothing_is_read
 from citeboard.core.database import UnusableSchema, database_now, refuse_unusable_schema
+from citeboard.core.door import CROWD
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
 from citeboard.core.processes import ProcessGroup
-from scoring.ops.sweeping import attempt, post_until, sweep_all
+from scoring.ops.pruning import attempt, post_until, sweep_all
 from tasks.jobs.engine import end_leases, wake_again
-from tasks.jobs.groups import Watchdog, forget_group
+from tasks.jobs.queue_choice import Watchdog, forget_group
 from tasks.jobs.sweeper import sweep
 from tasks.submissions.uploads import remove_half_uploads
 
@@ -201,13 +202,14 @@ def command(part: str) -> list[str]:
     manage = str(ROOT / "manage.py")
     if part == WORKER:
         return [sys.executable, manage, "qcluster"]
+    uploads = CROWD + PRESENT_PER_PLACE * settings.CHECKS
     options = {
         "host": settings.BIND,
         "port": settings.PORT,
         "workers": settings.WEB_WORKERS,
         "interface": "wsgi",
-        # Requests that wait for a file to be read must not keep pages from being served.
-        "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + PRESENT_PER_PLACE * settings.CHECKS,
+        # Requests that wait must not keep pages from being served.
+        "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
         "workers-kill-timeout": STOP_SECONDS // 2,
         # Below are hints for people who start it by hand.

@@ -1,30 +1,40 @@
-"""How a site stands, for its operators: the page and the API give what is gathered here."""
+"""How a site stands, for its operators on a page and by the API, and in figures for Prometheus."""
 
 import datetime as dt
+import os
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import django
+import psutil
 from django.conf import settings
+from django.core.cache import caches
 from django.db import connection
-from django.db.models import Count, Max, Min
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Min
+from django.db.models.functions import Coalesce
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from citeboard.core import health
 from citeboard.core.database import EPOCH, SchemaState, database_now, schema_state
-from citeboard.core.maintenance import last_done
-from citeboard.core.models import SchemaEpoch
+from citeboard.core.instruments import SHARED_FOLDER
+from citeboard.core.models import SchemaEpoch, last_done
 from citeboard.core.processes import host_of
 from citeboard.core.release import release
 from scoring.distribution.backend import version
-from scoring.ops import metrics
 from scoring.ops.backups import BACKUP
 from scoring.ops.doctor import Finding, examine
-from tasks.jobs.groups import MAX_SILENCE, why_unserved
+from tasks.jobs import tallies
 from tasks.jobs.mails import MailState, mail_state
+from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
-from tasks.models import Job, WorkerGroup
+from tasks.models import Job, Submission, WorkerGroup
 
 #: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
 EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
@@ -115,7 +125,7 @@ def site_state() -> SiteState:
     failed = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=now - dt.timedelta(days=1))
     jobs = Job.objects.filter(state=Job.State.WAITING).order_by().values("reason")
     waiting = jobs.annotate(jobs=Count("pk"), since=Min("created_at"), submission=Min("submission"))
-    oldest, lost = metrics.oldest_queued(now), metrics.leases_lost()
+    oldest, lost = oldest_queued(now), leases_lost()
     try:
         disk = shutil.disk_usage(settings.DATA_DIR)
     except OSError:
@@ -131,10 +141,10 @@ def site_state() -> SiteState:
                 running=states[Job.State.RUNNING],
                 waiting=states[Job.State.WAITING],
                 oldest_seconds=oldest.get(name, 0.0),
-                leases_lost=lost[name],
+                leases_lost=lost.get(name, 0),
                 why_unserved=why_unserved(name),
             )
-            for name, states in metrics.jobs_by_queue().items()
+            for name, states in jobs_by_queue().items()
         ],
         groups=[
             Group(
@@ -182,3 +192,144 @@ def site_state() -> SiteState:
             schema=schema_state(),
         ),
     )
+
+
+def exposition() -> bytes:
+    registry = CollectorRegistry()
+    registry.register(_Rows())
+    processes = REGISTRY
+    if SHARED_FOLDER in os.environ:
+        processes = CollectorRegistry()
+        MultiProcessCollector(processes)  # type: ignore[no-untyped-call]
+    return generate_latest(registry) + generate_latest(processes)
+
+
+class _Rows(Collector):
+    """What the database says; what grows with the runs that there are is counted once a minute."""
+
+    def collect(self) -> Iterator[Metric]:
+        now = database_now()
+        jobs = GaugeMetricFamily("citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"])
+        queues = jobs_by_queue()
+        for queue, by_state in queues.items():
+            for state, number in by_state.items():
+                jobs.add_metric([queue, state], number)
+        yield jobs
+        about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
+        yield _gauge("citeboard_oldest_queued_job_age_seconds", about, "queue", oldest_queued(now))
+        steps = Job.all_kinds.filter(state=Job.State.QUEUED).order_by().values_list("kind")
+        queued = dict.fromkeys(Job.Kind.values, 0) | dict(steps.annotate(n=Count("pk")))
+        yield _gauge("citeboard_queued_jobs", "Jobs that are queued, by step.", "step", queued)
+        yield from self._recently(now)
+        about = "Seconds that jobs took that are done, from the claim to the end, by step."
+        yield _histogram("citeboard_job_seconds", about, "step", tallies.JOB_SECONDS)
+        about = "Seconds from when a run came in to its first score, by queue."
+        yield _histogram("citeboard_upload_to_score_seconds", about, "queue", tallies.UPLOAD_TO_SCORE)
+        about = "Times that a job was begun once more, as its worker lost its lease or its scorer died."
+        again = tallies.counted(tallies.BEGUN_AGAIN).get("", 0)
+        yield CounterMetricFamily("citeboard_jobs_begun_again", about, again)
+        about = "Leases that ended without a sign of life of their worker."
+        lost = CounterMetricFamily("citeboard_leases_lost", about, labels=["queue"])
+        for queue, number in sorted((dict.fromkeys(queues, 0) | leases_lost()).items()):
+            lost.add_metric([queue], number)
+        yield lost
+        yield _gauge("citeboard_runs", "Runs by status.", "status", _runs_by_status())
+        yield _gauge("citeboard_workers", "Workers of the groups that give a sign of life.", "group", {
+            group.name: group.workers for group in living_groups()
+        })  # fmt: skip
+        for name, what, kinds in (
+            ("mails", "E-mails", (Job.Kind.MAIL, Job.Kind.INVITATION)),
+            ("webhook_deliveries", "Events for webhooks", (Job.Kind.WEBHOOK,)),
+        ):
+            posts = Job.all_kinds.filter(kind__in=kinds).order_by()
+            states = {"waiting": (Job.State.QUEUED, Job.State.RUNNING), "failed": (Job.State.FAILED,)}
+            numbers = {word: posts.filter(state__in=inside).count() for word, inside in states.items()}
+            yield _gauge(f"citeboard_{name}", f"{what} that wait or were given up.", "state", numbers)
+        with suppress(OSError):
+            disk = shutil.disk_usage(settings.DATA_DIR)
+            about = "Bytes of the disk of the data folder."
+            yield _gauge("citeboard_disk_bytes", about, "of", {"all": disk.total, "free": disk.free})
+        memory = psutil.virtual_memory()
+        about = "Bytes of the memory of the machine that is asked."
+        yield _gauge("citeboard_memory_bytes", about, "of", {"all": memory.total, "free": memory.available})
+        for name, about, at in (
+            ("sweep", "Since the last sweep ended.", last_sweep()),
+            ("backup", "Since the last backup was begun.", last_done(BACKUP)),
+        ):
+            if at is not None:
+                seconds = (now - at).total_seconds()
+                yield GaugeMetricFamily(f"citeboard_last_{name}_age_seconds", about, seconds)
+
+    def _recently(self, now: dt.datetime) -> Iterator[Metric]:
+        # The index is of the beginning; whoever needs longer than a day for a job is not told of here.
+        ended = Job.objects.filter(state=Job.State.DONE, finished_at__gt=now - RECENT).order_by()
+        times = ended.filter(started_at__gt=now - dt.timedelta(days=1)).values_list("kind")
+        steps = list(times.annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN)))
+        for name, about, values in (
+            ("jobs_done_recently", "Jobs done", {step: number for step, number, *_ in steps}),
+            (
+                "job_seconds_mean",
+                "Mean seconds of the jobs done",
+                {row[0]: row[2].total_seconds() for row in steps},
+            ),
+            (
+                "job_seconds_max",
+                "Seconds of the longest job done",
+                {row[0]: row[3].total_seconds() for row in steps},
+            ),
+        ):
+            yield _gauge(f"citeboard_{name}", f"{about} within the last hour.", "step", values)
+
+
+def _histogram(name: str, about: str, label: str, tally: str) -> Metric:
+    family = HistogramMetricFamily(name, about, labels=[label])
+    uppers = [*(str(float(upper)) for upper in tallies.BUCKETS), "+Inf"]
+    for value, (counts, seconds) in sorted(tallies.histogram(tally).items()):
+        family.add_metric([value], list(zip(uppers, counts, strict=True)), seconds)
+    return family
+
+
+def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, about, labels=[label])
+    for value, number in sorted(values.items()):
+        family.add_metric([value], number)
+    return family
+
+
+RECENT = dt.timedelta(hours=1)
+_TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+KEPT_SECONDS = 60
+
+
+def jobs_by_queue() -> dict[str, dict[str, int]]:
+    jobs = Job.objects.order_by().values_list("queue", "state").annotate(n=Count("pk"))
+    ended = _counted_once_a_minute("jobs", lambda: list(jobs.exclude(state__in=Job.MOVING)))
+    moving = jobs.filter(state__in=Job.MOVING)
+    numbers = {(queue, state): number for queue, state, number in [*ended, *moving]}
+    return {
+        queue: {state: numbers.get((queue, state), 0) for state in Job.State.values}
+        for queue in sorted({Job.LIGHT} | {queue for queue, _ in numbers})
+    }
+
+
+def _runs_by_status() -> dict[str, int]:
+    runs = Submission.objects.order_by().values_list("status").annotate(n=Count("pk"))
+    ended = _counted_once_a_minute("runs", lambda: list(runs.exclude(status__in=Submission.MOVING)))
+    moving = runs.filter(status__in=Submission.MOVING)
+    return dict.fromkeys(Submission.Status.values, 0) | dict(ended) | dict(moving)
+
+
+def _counted_once_a_minute(what: str, count: Callable[[], list[Any]]) -> list[Any]:
+    """Of what has come to its end, since that goes over all there are."""
+    return caches["results"].get_or_set(f"ended-{what}", count, KEPT_SECONDS) or []
+
+
+def oldest_queued(now: dt.datetime) -> dict[str, float]:
+    queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
+    rows = queued.values_list("queue").annotate(first=Min(Coalesce("started_at", "created_at")))
+    return {Job.LIGHT: 0.0} | {queue: (now - first).total_seconds() for queue, first in rows}
+
+
+def leases_lost() -> dict[str, int]:
+    """How often a lease has ended without a sign of life of its worker, by queue, since the site began."""
+    return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)

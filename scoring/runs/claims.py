@@ -175,13 +175,20 @@ def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str
         for place, head in enumerate(heads)
     ]
     words = [Word(text=token, x=round(middles[place], 1)) for place, token in enumerate(tokens)]
+    phrases = [
+        _("“%(token)s” is the root") % {"token": token}
+        if head == place
+        else _("“%(token)s” is %(relation)s of “%(head)s”")
+        % {"token": token, "relation": relation, "head": tokens[head]}
+        for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
+    ]
     return Drawing(
         width=round(sum(widths)),
         height=round(baseline + BELOW),
         baseline=round(baseline + 18),
         words=words,
         arcs=arcs,
-        sentence=_in_words(tokens, heads, relations),
+        sentence=f"{'; '.join(phrases)}.",
     )
 
 
@@ -222,14 +229,3 @@ def _arc(head: float, dependent: float, baseline: float, top: float, label: str)
 
 def _point(x: float, y: float) -> str:
     return f"M {x - 4:.1f} {y - 6:.1f} L {x + 4:.1f} {y - 6:.1f} L {x:.1f} {y + 1:.1f} Z"
-
-
-def _in_words(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
-    phrases = [
-        _("“%(token)s” is the root") % {"token": token}
-        if head == place
-        else _("“%(token)s” is %(relation)s of “%(head)s”")
-        % {"token": token, "relation": relation, "head": tokens[head]}
-        for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
-    ]
-    return f"{'; '.join(phrases)}."

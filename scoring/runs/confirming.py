@@ -31,10 +31,7 @@ def result_of(submission: Submission) -> Result | None:
 
 
 def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
-    """The team agrees to the numbers. ``seen`` is the digest of those that the lead has read, where known.
-
-    Once more changes nothing. Raises NotInThisState.
-    """
+    """``seen`` is the digest that the lead has read. Once more changes nothing. Raises NotInThisState."""
     return _say(submission, State.CONFIRMED, "", by, seen)
 
 
@@ -99,10 +96,7 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
 
 
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
-    """The results are official from now on, whatever teams have said or not. Once more changes nothing.
-
-    Raises ValidationError or NotInThisState.
-    """
+    """Once more changes nothing. Raises ValidationError or NotInThisState."""
     reason = reason.strip()
     if not reason:
         raise ValidationError({"reason": _("say why the results are official without every team's word")})
@@ -123,9 +117,7 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
-    """Results are official when every team has confirmed its own; leads are told, at once where they can say
-    something of them now. Raises NotInThisState.
-    """
+    """Leads who can say something now are told at once. Raises NotInThisState."""
     with transaction.atomic():
         locked = locked_phase(phase)
         if locked.confirmation_ended_at is None:

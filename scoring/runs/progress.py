@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import counted, duration
 from scoring.models import Evaluation
-from tasks.jobs.groups import why_unserved
-from tasks.jobs.queue_choice import place_in_queue
+from tasks.jobs.queue_choice import place_in_queue, why_unserved
 from tasks.models import Job, Submission
 
 Status = Submission.Status

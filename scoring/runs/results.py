@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,9 @@ from scoring.board.formatting import (
     interval,
     metric_label,
     note_label,
+    reason_in_words,
     score_text,
     shown,
-    why_no_interval,
 )
 from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
@@ -32,8 +32,9 @@ from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
 from scoring.metrics.base import Floats
 from scoring.metrics.calibration import CalibrationError, DebiasedCalibrationError, calibration_p_value
 from scoring.metrics.entailment import with_labels
+from scoring.metrics.weighted import EqualSizeCalibrationError
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
-from scoring.stats.signature import offline_command
+from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
@@ -61,9 +62,7 @@ class Place:
 
 
 def latest_evaluations(submission: Submission, at: dt.datetime | None = None) -> dict[str, Evaluation]:
-    """By rule set in the task's order, each against the newest gold that it has been scored against, or had
-    been by then.
-    """
+    """By rule set in the task's order, each against the newest gold that it was scored against by then."""
     newest: dict[str, Evaluation] = {}
     evaluations = submission.evaluations.known_at(at).select_related("gold").prefetch_related("scores")
     for evaluation in evaluations.order_by("-gold__number", "-id"):
@@ -88,8 +87,8 @@ def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> li
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
         rules: {
-            score.metric: explained(score, evaluation, task_type, submission.filename)
-            for score in evaluation.scores.all()
+            number.metric: number
+            for number in explained(evaluation.scores.all(), evaluation, task_type, submission.filename)
         }
         for rules, evaluation in evaluations.items()
     }
@@ -211,14 +210,17 @@ def _dimension(
             "support": max((value.n for value in values.values()), default=0),
             "is_withheld": any(value.withheld for value in values.values()),
             "cells": [
-                shown(
-                    values[metric].value,
-                    scales[metric],
-                    is_infinite=values[metric].is_infinite,
-                    withheld=values[metric].withheld,
+                (
+                    metric,
+                    shown(
+                        values[metric].value,
+                        scales[metric],
+                        is_infinite=values[metric].is_infinite,
+                        withheld=values[metric].withheld,
+                    )
+                    if metric in values
+                    else DASH,
                 )
-                if metric in values
-                else DASH
                 for metric in metrics
             ],
         }
@@ -273,36 +275,49 @@ class Explained:
     parts: list[tuple[str, str]]
     command: str
     has_interval: bool = True
+    #: Empty of what people said.
+    rules: str = ""
 
 
-def explained(score: Score, evaluation: Evaluation, task_type: str, filename: str) -> Explained:
+def explained(
+    scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
+) -> list[Explained]:
     kind = the_type(task_type)
-    metric = known_metric(kind, score.metric, evaluation.rules, kind.checked_options(evaluation.options))
-    parts = signature_parts(score.signature)
-    return Explained(
-        id=score.pk,
-        metric=score.metric,
-        label=metric_label(score.metric),
-        value=score_text(score),
-        withheld=score.get_withheld_display(),
-        interval=interval(score.low, score.high, score.scale) or why_no_interval(score.signature),
-        n=score.n,
-        is_percentage=score.scale == 100,
-        upward=str(UPWARD[metric.higher_is_better if metric else None]),
-        definition=definition(metric) if metric else "",
-        citation=metric.citation if metric else "",
-        signature=score.signature,
-        parts=parts,
-        command=offline_command(
-            task_type,
-            rules=evaluation.rules,
-            options=printed_options(with_labels(evaluation.options, "LABELS")),
-            signature=score.signature,
-            gold=["GOLD"],
-            run=filename,
-        ),
-        has_interval=score.low is not None,
-    )
+    options = kind.checked_options(evaluation.options)
+    printed = printed_options(with_labels(evaluation.options, "LABELS"))
+    described = []
+    for score in scores:
+        metric = known_metric(kind, score.metric, evaluation.rules, options)
+        # In words; empty where none was asked for, or an earlier version made it.
+        described.append(
+            Explained(
+                id=score.pk,
+                metric=score.metric,
+                rules=evaluation.rules,
+                label=metric_label(score.metric),
+                value=score_text(score),
+                withheld=score.get_withheld_display(),
+                interval=interval(score.low, score.high, score.scale)
+                or reason_in_words(provenance_of(score.signature).get(NO_INTERVAL, "")),
+                n=score.n,
+                is_percentage=score.scale == 100,
+                upward=str(UPWARD[metric.higher_is_better if metric else None]),
+                definition=definition(metric) if metric else "",
+                citation=metric.citation if metric else "",
+                signature=score.signature,
+                parts=signature_parts(score.signature),
+                command=offline_command(
+                    task_type,
+                    rules=evaluation.rules,
+                    options=printed,
+                    signature=score.signature,
+                    gold=["GOLD"],
+                    run=filename,
+                ),
+                has_interval=score.low is not None,
+            )
+        )
+    return described
 
 
 def definition(metric: Metric) -> str:
@@ -337,7 +352,18 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     metric, sums = _calibration_of(evaluation)
     if metric is None or not sums.any():
         return None
-    bins = _bins(metric, sums)
+    edges = np.linspace(0, 1, metric.bins + 1)
+    bins = [
+        Bin(
+            low=float(edges[place]),
+            high=float(edges[place + 1]),
+            count=round(count),
+            confidence=confidence / count,
+            right=right / count,
+        )
+        for place, (count, confidence, right) in enumerate(sums.reshape(3, -1).T.tolist())
+        if count
+    ]
     hidden = too_small({one.label: one.count for one in bins}, min_bin_size)
     seen = [one for one in bins if one.label not in hidden]
     lines = [
@@ -370,28 +396,18 @@ def _calibration_of(evaluation: Evaluation) -> tuple[CalibrationError | None, Fl
     named = (
         known_metric(task_type, score.metric, evaluation.rules, options) for score in evaluation.scores.all()
     )
-    metric = next((metric for metric in named if isinstance(metric, CalibrationError)), None)
+    kinds = CalibrationError, EqualSizeCalibrationError
+    metric = next((metric for metric in named if isinstance(metric, kinds)), None)
     if metric is None:
         return None, np.zeros(0)
     try:
-        return metric, statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic].sum(axis=0)
+        rows = statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic]
     except (Unreadable, KeyError):
-        return metric, np.zeros(0)
-
-
-def _bins(metric: CalibrationError, sums: Floats) -> list[Bin]:
-    edges = np.linspace(0, 1, metric.bins + 1)
-    return [
-        Bin(
-            low=float(edges[place]),
-            high=float(edges[place + 1]),
-            count=round(count),
-            confidence=confidence / count,
-            right=right / count,
-        )
-        for place, (count, confidence, right) in enumerate(sums.reshape(3, -1).T.tolist())
-        if count
-    ]
+        return None, np.zeros(0)
+    if isinstance(metric, CalibrationError):
+        return metric, rows.sum(axis=0)
+    equal_width = CalibrationError("ece", evaluation.rules, labels=metric.labels)
+    return equal_width, equal_width.stats_of(rows[:, 0], rows[:, 1], rows[:, 2] > 0).sum(axis=0)
 
 
 def reliability_chart(bins: Sequence[Bin]) -> Scatter:

@@ -15,14 +15,7 @@ from citeboard.core import audit
 from citeboard.core.confinement import limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.tools.baselines import (
-    HAVE_HUMAN_LINE,
-    Baseline,
-    UnknownBaseline,
-    baseline,
-    baselines_of,
-    has_papers,
-)
+from scoring.tools import baselines
 from scoring.worker.child import RunFailed
 from scoring.worker.local_copies import gold_copy, storage_in_use
 from tasks.jobs import leases
@@ -61,8 +54,10 @@ class Asked:
 
 
 def names_for(phase: Phase) -> list[str]:
-    names = list(baselines_of(phase.task.task_type))
-    return [*names, HUMAN] if phase.task.type in HAVE_HUMAN_LINE and has_papers() else names
+    names = list(baselines.baselines_of(phase.task.task_type))
+    return (
+        [*names, HUMAN] if phase.task.type in baselines.HAVE_HUMAN_LINE and baselines.has_papers() else names
+    )
 
 
 def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
@@ -78,8 +73,8 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
         raise NotPossible(words % {"task": phase.task, "phase": phase})
     if unknown := [name for name in names if name not in names_for(phase)]:
         try:
-            baseline(unknown[0], phase.task.task_type)
-        except UnknownBaseline as refused:
+            baselines.baseline(unknown[0], phase.task.task_type)
+        except baselines.UnknownBaseline as refused:
             raise NotPossible(str(refused)) from refused
         there_are = ", ".join(names_for(phase)) or _("no baselines")
         words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
@@ -93,7 +88,7 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
 
 def has_several_annotators(gold: Gold) -> bool:
     task = gold.task
-    if task.type not in HAVE_HUMAN_LINE:
+    if task.type not in baselines.HAVE_HUMAN_LINE:
         return False
     given = {"task_type": task.type, "options": task.task_type.checked_options(task.options)}
     limits = limits_for_organisers()
@@ -128,7 +123,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
                 facts = {
                     "kind": Kind.BASELINE,
                     "system": name,
-                    "description": described(baseline(name, phase.task.task_type)),
+                    "description": described(baselines.baseline(name, phase.task.task_type)),
                 }
             run = Submission.objects.create(
                 phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
@@ -145,7 +140,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
         return Asked(name=name, submission=run, is_new=bool(made or restarted))
 
 
-def described(own: Baseline) -> str:
+def described(own: baselines.Baseline) -> str:
     return f"{own.summary} {own.source}. It sees {own.sees}."
 
 
@@ -167,7 +162,7 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
 
 
 def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
-    written = baseline(job.submission.built_in, job.submission.phase.task.task_type)
+    written = baselines.baseline(job.submission.built_in, job.submission.phase.task.task_type)
     Submission.objects.filter(pk=job.submission.pk).update(
         file=stored.file,
         filename=stored.filename,

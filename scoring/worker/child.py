@@ -26,6 +26,7 @@ from citeboard.core.confinement import means
 from scoring.worker import confined
 from tasks.jobs.work import JobDied, JobWaits
 from tasks.types import Problem
+from tasks.types.declared.own_measures import MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
@@ -56,6 +57,17 @@ class OurFault(RunFailed):
     """Not by the file that was sent: what the scorer was given here may be broken, or its program."""
 
 
+class MeasureStopped(RunFailed):
+    """A measure of the task's own has no number; ``why`` is for its organisers alone."""
+
+    def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
+        self.why = Problem(**problems[0])
+        super().__init__(
+            "A measure that the organisers of this task wrote has failed, so that the run has no scores; "
+            "your file is not at fault. They can see what is wrong."
+        )
+
+
 class ScorerDied(JobDied):
     pass
 
@@ -80,6 +92,8 @@ class ScorerCommand:
     doing: str
     fault: str
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
+    #: Whether it computes measures of the task's own.
+    runs_measures: bool = False
 
 
 _server: ForkServer | None = None
@@ -118,7 +132,7 @@ class Scorer:
     def begin(self, command: ScorerCommand, limits: Limits) -> None:
         self.limits, self._scorer_command = limits, command
         words = [*command.arguments, "--progress", "--json"]
-        order = {"words": words, "uses_kernel": bool(means())}
+        order = {"words": words, "uses_kernel": bool(means()), "runs_measures": command.runs_measures}
         try:
             self._line = scorer_server().begin("", order, folder=self.folder, limits=limits)
         except (ServerLost, OSError) as gone:
@@ -281,6 +295,8 @@ def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> 
         for problem in problems
         if not problem["file"] or str(problem["file"]).startswith(run_name)
     ]
+    if not own and (of_measures := [problem for problem in problems if problem["file"] == MEASURES]):
+        return MeasureStopped(of_measures)
     if not own:
         return OurFault(
             "The gold of this phase, or how the task is set up, keeps the scorer from working; "

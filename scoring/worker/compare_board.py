@@ -11,17 +11,8 @@ from django.db import transaction
 
 from citeboard.core.database import from_now
 from citeboard.core.processes import group_name
+from scoring.board import comparisons
 from scoring.board.comparison_state import finish, give_way
-from scoring.board.comparisons import (
-    AT_A_TIME,
-    StatisticsAway,
-    Unreadable,
-    compared,
-    known_pairs,
-    save_comparisons,
-    statistics_of,
-    with_too_few_trials,
-)
 from scoring.board.counting import board_gold
 from scoring.board.leaders import answered, open_questions, save_leaders
 from scoring.board.standings import standings
@@ -70,13 +61,13 @@ def compare(job: Job) -> None:
             )
             # As many as a moment is enough for, going by how long these have taken.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
-            at_a_time = max(1, min(fitting, 2 * at_a_time, AT_A_TIME))
+            at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
             if not has_found and any(some_classes(phase, order.rules, gold) for gold in golds.values()):
                 has_found, priority = True, Job.Priority.CLASSES
                 _renew(job)
                 # Pages of classes find out by themselves that something was found.
                 BoardOrder.objects.filter(pk=order.pk).update(classes_at=from_now())
-        except StatisticsAway as reason:
+        except comparisons.StatisticsAway as reason:
             raise JobWaits(str(reason)) from reason
         if not has_found:
             if finish(order, job, phase.version):
@@ -93,9 +84,7 @@ def compare(job: Job) -> None:
 def _compare_some(
     job: Job, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int], at_a_time: int
 ) -> bool:
-    """The evaluation with the most comparisons still to make with so many of those that it has not been
-    compared with; False where none is left.
-    """
+    """The evaluation with the most comparisons still to make, with some of them; False where none is left."""
     if order.rules not in phase.task.rules:
         return False
     board = standings(phase, None, order.rules, gold=gold, audience=Audience.ORGANISER)
@@ -104,8 +93,8 @@ def _compare_some(
     if board.ranking is None or len(rows) < 2:
         return False
     name = board.ranking.metric
-    known = {(first, second) for first, second, _ in known_pairs(rows, name)}
-    known -= with_too_few_trials(rows, name)
+    known = {(first, second) for first, second, _ in comparisons.known_pairs(rows, name)}
+    known -= comparisons.with_too_few_trials(rows, name)
     left = [
         pair for pair in itertools.combinations(rows, 2) if pair not in known and unreadable.isdisjoint(pair)
     ]
@@ -120,10 +109,12 @@ def _compare_some(
         return False
     evaluation = evaluations.pop(one)
     try:
-        results = compared(metric, evaluation, list(evaluations.values()), comparisons=len(rows) - 1)
-    except StatisticsAway:
+        results = comparisons.compared(
+            metric, evaluation, list(evaluations.values()), comparisons=len(rows) - 1
+        )
+    except comparisons.StatisticsAway:
         raise
-    except Unreadable as reason:
+    except comparisons.Unreadable as reason:
         log.warning("Ranks stay open: %s", reason)
         unreadable.add(reason.evaluation)
     except Exception:
@@ -132,7 +123,7 @@ def _compare_some(
     else:
         # While the board is ours; pages that show its order are made anew.
         with transaction.atomic():
-            save_comparisons(results)
+            comparisons.save_comparisons(results)
             _renew(job)
             bump_version(order.phase_id)
     return True
@@ -151,7 +142,7 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
     for question in open_questions(board):
         try:
             leaders = answered(board, question)
-        except StatisticsAway:
+        except comparisons.StatisticsAway:
             raise
         except Exception:
             log.exception("Nobody is said to lead %s by %s", question.dimension, question.metric.name)
@@ -166,7 +157,7 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
     if evaluation is not None:
         try:
             give_intervals(evaluation)
-        except StatisticsAway:
+        except comparisons.StatisticsAway:
             raise
         except Exception:
             log.exception("The classes of evaluation %s have no intervals", evaluation.pk)
@@ -177,9 +168,9 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
 def give_intervals(evaluation: Evaluation) -> None:
     try:
         found = intervals_of(evaluation)
-    except StatisticsAway:
+    except comparisons.StatisticsAway:
         raise
-    except Unreadable as reason:
+    except comparisons.Unreadable as reason:
         log.warning("The classes of evaluation %s have no intervals: %s", evaluation.pk, reason)
         found = {}
     with transaction.atomic():
@@ -196,7 +187,7 @@ def intervals_of(evaluation: Evaluation) -> Found:
     options = task_type.checked_options(evaluation.options)
     is_known = evaluation.rules in task_type.rules
     metrics = metrics_of(task_type, evaluation.rules, options) if is_known else []
-    statistics = statistics_of(evaluation)
+    statistics = comparisons.statistics_of(evaluation)
 
     def measured(dimension: str) -> list[Metric]:
         by = metrics_by(task_type, dimension, metrics)

@@ -6,19 +6,26 @@ a run sees what it is told to read, the models that are installed, and its own f
 """
 
 import os
+import pickle
 import re
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from citeboard.core.confined.fork_server import Order, Server, orders_of_sender, preload, told_and_code
-from citeboard.core.confined.limits import begin_next_step, die_with_parent
-from citeboard.core.confined.rights import Rights, give_up_calls, give_up_files
+from citeboard.core.confined.limits import Limits, begin_next_step, die_with_parent
+from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
+from citeboard.core.confined.rights import MEANS, Rights, give_up_calls, give_up_files
+from scoring.metrics.base import Floats
+from scoring.metrics.own import CALL, Call, answered
+from scoring.metrics.own import PROGRAM as MEASURE
+from tasks.types.declared.own_measures import failed, use
 
 #: Exit codes that are the offline scorer's own words, for a refused run and for a model it lacks.
 REFUSED = 2
@@ -34,6 +41,9 @@ READY = (
     "scipy.special",
 )
 ROOT = Path(__file__).resolve().parents[2]
+CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
+#: What measures of a task's own import.
+MEASURING = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
 #: What libraries ask of the machine, none of it secret, and where systems keep data for programs.
 SYSTEM = (
     *("/usr", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/etc/localtime", "/etc/ld.so.cache"),
@@ -51,7 +61,19 @@ class ScorerServer(Server):
 
     def confine(self, order: Order) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
-        if order.arguments["uses_kernel"]:
+        uses_kernel = order.arguments["uses_kernel"]
+        if order.arguments["runs_measures"]:
+            # Before this process gives up to start others; theirs give up more.
+            code = [ROOT / "platform", ROOT]
+            setup = Setup(path=code, readable=CODE, preload=MEASURING, means=MEANS if uses_kernel else ())
+            pool = Pool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
+            pool.warm()
+            # One of them that never ends leaves time to say so.
+            seconds, wall = max(1, order.limits.cpu_seconds // 2), order.limits.wall_seconds / 2
+            alone = {"max_processes": 0, "max_files": 64, "total_mb": order.limits.file_mb, "steps": 1}
+            limits = replace(order.limits, cpu_seconds=seconds, wall_seconds=wall, **alone)
+            use(partial(computed, pool, limits))
+        if uses_kernel:
             rights = _rights(order.arguments["words"])
             give_up_files(rights)
             give_up_calls(rights)
@@ -69,25 +91,34 @@ class ScorerServer(Server):
         return code
 
 
+def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
+    """By a process that has nothing but this call. Raises MeasureFailed."""
+    given = {CALL: pickle.dumps(call)}
+    work = Work(program=MEASURE, arguments={}, limits=limits, files=given, is_ours=False)
+    try:
+        with pool.done(work) as done:
+            return answered(call, done.result, done.file)
+    except LimitExceeded as reason:
+        raise failed(f"“{call.called}” was ended when {call.method} was computed: {reason}") from reason
+    except ProgramFailed as reason:
+        raise failed(f"“{call.called}” ended without an answer when {call.method} was computed") from reason
+
+
 def main() -> None:
     with orders_of_sender() as orders:
         die_with_parent()
         preload(READY)
-        import_metrics()
+        from scoring.__main__ import parser
+        from scoring.metrics import metrics_of
+        from tasks.types import task_types
+
+        parser()
+        for kind in task_types().values():
+            for rules in kind.rules:
+                # What of it lacks a package says so where it is scored.
+                with suppress(Exception):
+                    metrics_of(kind, rules, kind.checked_options({}))
         ScorerServer(orders, readable=(), means=()).serve()
-
-
-def import_metrics() -> None:
-    from scoring.__main__ import parser
-    from scoring.metrics import metrics_of
-    from tasks.types import task_types
-
-    parser()
-    for kind in task_types().values():
-        for rules in kind.rules:
-            # What of it lacks a package says so where it is scored.
-            with suppress(Exception):
-                metrics_of(kind, rules, kind.checked_options({}))
 
 
 def _rights(arguments: Sequence[str]) -> Rights:
@@ -97,7 +128,6 @@ def _rights(arguments: Sequence[str]) -> Rights:
     models += [os.environ["CITEBOARD_MODELS_DIR"]] if "CITEBOARD_MODELS_DIR" in os.environ else []
     models += [home / "nltk_data", home / ".cache/torch"]
     models += [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
-    code = [ROOT / name for name in ("platform", "tasks", "scoring")]
     libraries = Path(sysconfig.get_path("purelib"))
     prefixes: list[str | Path] = [sys.prefix, sys.base_prefix, libraries]
     named = [found.group(1) for argument in arguments if (found := _ABSOLUTE_PATH.search(argument))]
@@ -105,7 +135,7 @@ def _rights(arguments: Sequence[str]) -> Rights:
     with suppress(OSError):
         # Where it cannot be made, nothing is kept.
         writable_cache.mkdir(parents=True, exist_ok=True)
-    paths: list[str | Path] = [*SYSTEM, *prefixes, *code, *models, *named]
+    paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
     readable = [Path(path) for path in paths]
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]
     # A GPU is spoken to through these, where there is one.

@@ -34,14 +34,10 @@ def work_folder() -> Path:
 
 def gold_copy(gold: Gold) -> Path:
     """The archive of gold, fetched once; several workers may fetch it at the same time."""
-    return _kept(gold.file)
+    return stored_gold(gold.file)
 
 
-def inputs_copy(gold: Gold) -> Path:
-    return _kept(gold.public)
-
-
-def _kept(stored: str) -> Path:
+def stored_gold(stored: str) -> Path:
     path = _place_of(stored)
     with suppress(FileNotFoundError):
         os.utime(path)

@@ -1,8 +1,4 @@
-"""What is told of a scored run: all of it, or what the limits of its phase on leaks leave.
-
-What is not told is not stored among the numbers that pages, exports and API read, so that none of them can
-give it away; organisers see it beside them.
-"""
+"""What is told of a scored run; the rest is not stored among the numbers that pages and exports read."""
 
 import logging
 import math
@@ -74,7 +70,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     if not (words or is_watched):
         return told
     kind = phase.task.task_type
-    name = next(iter(told.metrics))
+    name = ranking_of(told.metrics, phase.task.rank_by)
     metric = known_metric(kind, name, job.rules, kind.checked_options(job.options))
     assert metric is not None, f"{name} has just been computed"
     with path.open("rb") as kept:
@@ -100,20 +96,24 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     return told
 
 
+def ranking_of(metrics: Mapping[str, Any], rank_by: str) -> str:
+    """The first where the rule set has no metric of that name."""
+    return rank_by if rank_by in metrics else next(iter(metrics))
+
+
 def ranks(job: Job) -> bool:
     return job.rules == job.submission.phase.task.ranking_rules
 
 
 def by_ladder(job: Job, told: Told) -> Told:
-    """In the transaction that records it: the team's entry is locked, so that two runs at once are not both
-    better than the same best.
-    """
+    """In the transaction that records it, the entry locked: two runs at once do not beat the same best."""
     if LADDER not in told.release.split():
         return told
     known = Evaluation.objects.filter(
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold, release__contains=LADDER
     )
-    name, said = next(iter(told.metrics.items()))
+    name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
+    said = told.metrics[name]
     metrics = _without(told.metrics, Withheld.RANKING_ONLY)
     if ranks(job):
         team, sign = job.submission.team, -1 if said["higher_is_better"] is False else 1

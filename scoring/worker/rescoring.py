@@ -3,9 +3,10 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,13 +17,13 @@ from citeboard.teams.models import User
 from scoring.board.counting import told_otherwise, unsettled
 from scoring.board.snapshots import UNSETTLED
 from scoring.metrics import metrics_of
-from scoring.models import Evaluation, Rescore
+from scoring.models import Evaluation, Rescore, Score
 from tasks.gold.early import nothing_early
-from tasks.gold.gold_files import gold_change, keep_uploaded_gold, record_gold
+from tasks.gold.gold_files import KeptGold, gold_change, keep_uploaded_gold, record_gold
 from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
-from tasks.submissions.uploads import Upload
 from tasks.types import InputRefused, Problem
+from tasks.types.positional_citations.parsing import RULES
 from tasks.types.problems import capped
 
 State, Status = Job.State, Submission.Status
@@ -163,12 +164,18 @@ def fill_up(*phases: Phase) -> int:
 
 
 def follow_release() -> int:
-    """Have the runs of phases scored again of which something else is to be told now; how many phases."""
+    """Have the runs of phases scored again of which something else is to be told now; how many phases.
+
+    So are those that rules parsed, once a pipeline is there.
+    """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
     was_limited = Evaluation.objects.filter(~Q(release=""), phase=OuterRef("pk"))
+    by_rules = Evaluation.objects.filter(
+        scores__shared__column__contains=f"|parser:{RULES}-", phase=OuterRef("pk")
+    )
     going = Rescore.objects.filter(phase=OuterRef("pk"), ended_at=None)
-    phases = Phase.objects.filter(limited | Exists(was_limited)).exclude(Exists(going))
+    phases = Phase.objects.filter(limited | Exists(was_limited) | Exists(by_rules)).exclude(Exists(going))
     asked = 0
     for phase in phases.select_related("task__season"):
         gold = Gold.objects.current(phase)
@@ -212,9 +219,12 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
         metrics = metrics_of(task.task_type, rules, options)
         current = Q(pk__in=())
         for metric in metrics:
-            current |= Q(
+            of_today = Q(
                 scores__shared__metric=metric.name, scores__shared__column__endswith=f"|v:{metric.version}"
             )
+            if metric.replaces:
+                of_today &= ~Q(scores__shared__column__contains=metric.replaces)
+            current |= of_today
         up_to_date = own.filter(rules=rules).alias(n=Count("scores", filter=current)).filter(n=len(metrics))
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
     return own.filter(found | told_otherwise(phase))
@@ -251,6 +261,17 @@ def _revoke(job: Job) -> int:
     return waiting.delete()[0]
 
 
+def rank_again(task: Task) -> None:
+    """By the metric that ranks by now, from the numbers that there are."""
+    kind, options = task.task_type, task.task_type.checked_options(task.options)
+    for rules in task.rules:
+        metric = metrics_of(kind, rules, options)[0]
+        sign = -1 if metric.higher_is_better is False else 1
+        own = Score.objects.filter(evaluation=OuterRef("pk"), shared__metric=metric.name).order_by()
+        ranked = Evaluation.objects.filter(phase__task=task, rules=rules)
+        ranked.update(rank_value=Subquery(own.values("value")[:1]) * sign)
+
+
 def _noted(phase: Phase, by: User | None, key: str, **facts: str) -> None:
     facts["phase"] = f"{phase.task}, {phase}"
     audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
@@ -275,34 +296,59 @@ class NewGold:
     phases: list[Phase]
 
 
-def publish_gold(
-    *, splits: Sequence[tuple[Task, str]], upload: Upload, reason: str, by: User, again: bool = False
-) -> list[NewGold]:
-    """Make the file or archive the next version of each split; the same content makes none."""
+def pack_gold(
+    splits: Sequence[tuple[Task, str]], paths: Sequence[Path], filename: str, by: User
+) -> list[KeptGold]:
+    """What a file or archive holds for each split. Raises GoldRefused."""
     try:
-        packed = [
-            keep_uploaded_gold(task=task, path=upload.path, filename=upload.filename, by=by)
-            for task, _ in splits
+        return [
+            keep_uploaded_gold(task=task, path=path, filename=filename, by=by)
+            for (task, _split), path in zip(splits, paths, strict=True)
         ]
     except InputRefused as refused:
         raise GoldRefused(refused.problems) from refused
-    made = []
+
+
+def publish_gold(
+    *,
+    splits: Sequence[tuple[Task, str]],
+    packed: Sequence[KeptGold],
+    reason: str,
+    by: User,
+    again: bool = False,
+) -> list[NewGold]:
+    """Make it the next version of each split; the same content makes none."""
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
-        for (task, split), kept in zip(splits, packed, strict=True):
-            before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-            gold, is_new = record_gold(task=task, split=split, kept=kept, reason=reason, again=again)
-            phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
-            made.append(NewGold(gold, is_new, phases))
-            if is_new:
-                facts, change = (
-                    {"version": gold.number, "task": task, "reason": reason},
-                    gold_change(before, gold),
-                )
-                audit.record(
-                    "gold-added", actor=by, subject=gold, place=task.season, facts=facts, changes=[change]
-                )
-    for new in made:
-        if new.is_new:
-            for phase in new.phases:
-                ask_for_phase(phase=phase, by=by)
+        made = publish_packed(splits=splits, packed=packed, reason=reason, by=by, again=again)
+    score_new(made, by=by)
     return made
+
+
+def publish_packed(
+    *,
+    splits: Sequence[tuple[Task, str]],
+    packed: Sequence[KeptGold],
+    reason: str,
+    by: User,
+    again: bool = False,
+    anew: bool = False,
+) -> list[NewGold]:
+    made = []
+    for (task, split), kept in zip(splits, packed, strict=True):
+        before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        gold, is_new = record_gold(task=task, split=split, kept=kept, reason=reason, again=again, anew=anew)
+        phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
+        made.append(NewGold(gold, is_new, phases))
+        if is_new:
+            facts = {"version": gold.number, "task": task, "reason": reason}
+            changes = [gold_change(before, gold)]
+            audit.record(
+                "gold-added", actor=by, subject=gold, place=task.season, facts=facts, changes=changes
+            )
+    return made
+
+
+def score_new(made: Sequence[NewGold], *, by: User) -> None:
+    for new in made:
+        for phase in new.phases if new.is_new else ():
+            ask_for_phase(phase=phase, by=by)

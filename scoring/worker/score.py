@@ -1,5 +1,6 @@
 """Scoring a run: have a process of its own do it, and publish what came out."""
 
+import hashlib
 import json
 import logging
 import secrets
@@ -14,48 +15,33 @@ from typing import Any
 from django.conf import settings
 from django.core.files.base import File
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confinement import why_nothing_is_read
+from citeboard.core.instruments import span
 from scoring.board import comparison_state as board_orders
-from scoring.board.comparisons import forget_comparisons
 from scoring.metrics.entailment import stored_model
-from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdowns
+from scoring.models import Breakdown, Comparison, Evaluation, Score, Signature, save_breakdowns
 from scoring.receipts.log import write_receipt
 from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
 from scoring.tools.baselines import baseline
+from scoring.worker import child, local_copies
 from scoring.worker.baseline_runs import keep_written
-from scoring.worker.child import (
-    OurFault,
-    PairsPending,
-    RunFailed,
-    Scorer,
-    ScorerCommand,
-    ScorerDied,
-    ScorerWaits,
-    refusal,
-)
-from scoring.worker.entailment_labels import is_outdated, local_options
-from scoring.worker.local_copies import (
-    copied_run,
-    forget_gold,
-    gold_copy,
-    inputs_copy,
-    run_copy,
-    storage_in_use,
-    work_folder,
-)
-from scoring.worker.pending_labels import wait_for_labels
-from scoring.worker.release import Told, by_ladder, drawn_part, told_of
+from scoring.worker.entailment_labels import is_outdated, local_options, wait_for_labels
+from scoring.worker.local_copies import stored_gold
+from scoring.worker.release import Told, by_ladder, drawn_part, ranking_of, told_of
 from tasks.jobs import engine, interruptions, leases
 from tasks.jobs.interruptions import DATABASE_ERRORS, default_on_database_error, retry_on_database_error
 from tasks.jobs.work import settle, take_job, take_jobs
 from tasks.models import Job, Submission, Task
-from tasks.submissions.late_reading import read_late
+from tasks.models.declarations import may_be_run
+from tasks.seasons.own_measures import tell_organisers
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.run_card import as_warnings
+from tasks.submissions.submit import read_late
 from tasks.types import Problem
 from tasks.types.problems import capped
 
@@ -70,12 +56,13 @@ score_next, score = take_jobs, take_job
 def score_run(job: Job) -> None:
     """The job with those of the run's other rule sets, in one process; each comes to an end of its own."""
     if undecided := why_nothing_is_read():
-        raise ScorerWaits(f"{undecided[:1].upper()}{undecided[1:]}.")
+        raise child.ScorerWaits(f"{undecided[:1].upper()}{undecided[1:]}.")
     left = [job, *retry_on_database_error(leases.claim_others, job)]
     try:
         with closing(ready_scorer()) as scorer:
             try:
-                _score_and_publish(left, scorer)
+                with span("scorer", rule_sets=len(left)):
+                    _score_and_publish(left, scorer)
             except interruptions.Stopping as reason:
                 # Before the scorer says farewell, for which a group that ends does not wait.
                 while left:
@@ -87,7 +74,7 @@ def score_run(job: Job) -> None:
             _settle(unfinished, reason)
 
 
-def _score_and_publish(left: list[Job], scorer: Scorer) -> None:
+def _score_and_publish(left: list[Job], scorer: child.Scorer) -> None:
     """Takes each job out of ``left`` that has come to its end. What is raised is the end of the others."""
     jobs = list(left)
     silent_since = began = time.monotonic()
@@ -130,7 +117,7 @@ def _score_and_publish(left: list[Job], scorer: Scorer) -> None:
             retry_on_database_error(begin_anew, job, "The scorer ended with another rule set of the run.")
 
 
-def _publish_or_settle(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float) -> None:
+def _publish_or_settle(job: Job, scorer: child.Scorer, result: Mapping[str, Any], seconds: float) -> None:
     try:
         is_published = publish(job, scorer, result, seconds)
     except DATABASE_ERRORS:
@@ -142,9 +129,9 @@ def _publish_or_settle(job: Job, scorer: Scorer, result: Mapping[str, Any], seco
             settle(job, engine.JobLost())
 
 
-def _end_without_result(job: Job, scorer: Scorer) -> None:
+def _end_without_result(job: Job, scorer: child.Scorer) -> None:
     verdict = scorer.verdict(job.rules)
-    if not isinstance(verdict, PairsPending):
+    if not isinstance(verdict, child.PairsPending):
         _settle(job, verdict)
         return
     # Until its labels come; if some came while it was scored, it goes on at once.
@@ -155,10 +142,12 @@ def _end_without_result(job: Job, scorer: Scorer) -> None:
 
 
 def _settle(job: Job, reason: Exception) -> None:
-    if isinstance(reason, OurFault) and job.attempt < settings.MAX_ATTEMPTS:
-        forget_gold(job.gold)
-        reason = ScorerDied(BEGUN_AGAIN)
-    if isinstance(reason, RunFailed):
+    if isinstance(reason, child.OurFault) and job.attempt < settings.MAX_ATTEMPTS:
+        local_copies.forget_gold(job.gold)
+        reason = child.ScorerDied(BEGUN_AGAIN)
+    if isinstance(reason, child.MeasureStopped):
+        retry_on_database_error(tell_organisers, job.submission.phase.task, reason.why)
+    if isinstance(reason, child.RunFailed):
         fail = partial(leases.fail, hit_limit=reason.hit_limit)
         retry_on_database_error(fail, job, str(reason), reason.problems)
     else:
@@ -169,9 +158,9 @@ def _settle(job: Job, reason: Exception) -> None:
 MAX_FILE_MB = 1024
 
 
-def ready_scorer() -> Scorer:
-    with storage_in_use():
-        return Scorer(work_folder())
+def ready_scorer() -> child.Scorer:
+    with local_copies.storage_in_use():
+        return child.Scorer(local_copies.work_folder())
 
 
 def limits_for(task: Task, rule_sets: int = 1) -> Limits:
@@ -202,7 +191,7 @@ CHECK_FAULT = (
 )
 
 
-def scorer_command(jobs: Sequence[Job], folder: Path) -> ScorerCommand:
+def scorer_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
     """By the step of the jobs, all of one run. Raises RunFailed or ScorerWaits where files are missing."""
     job = jobs[0]
     submission = job.submission
@@ -211,38 +200,43 @@ def scorer_command(jobs: Sequence[Job], folder: Path) -> ScorerCommand:
         declared = submission.phase.task.task_type.declared
         chosen = baseline(submission.built_in, submission.phase.task.task_type)
         named = [json.dumps(declared.files), chosen.name] if declared else [chosen.name]
-        source = gold_copy(job.gold) if chosen.learns_from_gold else inputs_copy(job.gold)
-        wanted = [option.name for option in chosen.options if option.name in job.options]
-        options = _options({name: job.options[name] for name in wanted})
+        source = local_copies.gold_copy(job.gold) if chosen.learns_from_gold else stored_gold(job.gold.public)
+        known = [one.name for one in chosen.options if chosen.learns_from_gold or not one.is_of_gold]
+        options = _options({name: job.options[name] for name in known if name in job.options})
         what, otherwise = "The baseline could not be computed", "it cannot read the files of this phase"
-        return ScorerCommand(
+        return child.ScorerCommand(
             ["baseline", *named, f"--gold={source}", f"--out={folder / WRITTEN}", *options],
             doing="Computing the baseline",
             fault="The baseline failed by a fault of its own; the log says what happened.",
             refused=partial(_impossible, what, otherwise),
         )
-    gold = f"--gold={gold_copy(job.gold)}"
+    gold = f"--gold={local_copies.gold_copy(job.gold)}"
     each = [f"--rules={job.rules}" for job in jobs]
     each += [f"--statistics={folder / statistics_file(job)}" for job in jobs]
     drawn = drawn_part(submission.phase)
     part = [f"--part={drawn}"] if drawn else []
     if submission.kind == Submission.Kind.HUMAN:
-        return ScorerCommand(
+        return child.ScorerCommand(
             ["papers", "human-line", task_type, gold, *each, *part, *_options(job.options)],
             doing="Scoring",
             fault="The human line could not be scored by a fault of the scorer; the log says what happened.",
             refused=partial(_impossible, "The human line cannot be scored", "the gold does not allow it"),
         )
     name = submission.filename
-    files = [task_type, gold, f"--run={run_copy(submission, folder)}", f"--run-name={name}"]
-    refused = partial(refusal, run_name=name)
+    files = [task_type, gold, f"--run={local_copies.run_copy(submission, folder)}", f"--run-name={name}"]
+    refused = partial(child.refusal, run_name=name)
     if job.kind == Job.Kind.CHECK:
         arguments = ["check", *files, *_options(job.options)]
-        return ScorerCommand(arguments, doing="Checking", fault=CHECK_FAULT, refused=refused)
+        return child.ScorerCommand(arguments, doing="Checking", fault=CHECK_FAULT, refused=refused)
+    own = submission.phase.task.task_type.own_measures
+    if own and not may_be_run(own):
+        raise child.ScorerWaits("Measures of this task's own wait until those who run the site approve them.")
     arguments = ["score", *files, *each, *part, *_options(local_options(job, folder))]
     if stored_model(job.options) is not None:
         arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
-    return ScorerCommand(arguments, doing="Scoring", fault=SCORING_FAULT, refused=refused)
+    return child.ScorerCommand(
+        arguments, doing="Scoring", fault=SCORING_FAULT, refused=refused, runs_measures=bool(own)
+    )
 
 
 def statistics_file(job: Job) -> str:
@@ -255,20 +249,42 @@ def pending_file(job: Job) -> str:
     return f"pending-{job.pk}.jsonl"
 
 
+def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
+    """By metric what the run would be told with other gold, rules or options; nothing is kept. Raises what
+    a scoring ends with.
+    """
+    with closing(ready_scorer()) as scorer:
+        name = run.filename
+        words = [f"--gold={local_copies.stored_gold(scoring['gold'])}", f"--rules={scoring['rules']}"]
+        words += [f"--run={local_copies.run_copy(run, scorer.folder)}", f"--run-name={name}"]
+        words += [f"--statistics={scorer.folder / 'dry.npz'}", *_options(scoring["options"])]
+        refused = partial(child.refusal, run_name=name)
+        command = child.ScorerCommand(["score", scoring["type"], *words], "Scoring", SCORING_FAULT, refused)
+        scorer.begin(command, limits_for(run.phase.task))
+        while not scorer.ended(within=TICK):
+            interruptions.check()
+        for result in scorer.results():
+            metrics: Mapping[str, Any] = result["metrics"]
+            return metrics
+        raise scorer.verdict(scoring["rules"])
+
+
 def _options(options: Mapping[str, str]) -> list[str]:
     return [f"--option={name}={value}" for name, value in options.items()]
 
 
-def _impossible(what: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int) -> RunFailed:
-    return RunFailed(f"{what}: {problems[0]['message'] if problems else otherwise}.")
+def _impossible(
+    what: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
+) -> child.RunFailed:
+    return child.RunFailed(f"{what}: {problems[0]['message'] if problems else otherwise}.")
 
 
-def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float) -> bool:
+def publish(job: Job, scorer: child.Scorer, result: Mapping[str, Any], seconds: float) -> bool:
     if job.kind == Job.Kind.WRITE:
         return keep_written(job, scorer.folder / WRITTEN, str(result.get("rests_on", "")))
     if result["gold"]["sha256"] != job.gold.digest:
-        forget_gold(job.gold)
-        raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
+        local_copies.forget_gold(job.gold)
+        raise child.ScorerDied("The gold that the scorer read is not the gold of this phase.")
     if job.kind == Job.Kind.CHECK:
         # Queue what can be scored, with the warnings of the check.
         problems = [Problem(**warning) for warning in result["warnings"]]
@@ -276,10 +292,14 @@ def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float)
         fill_in = read_header(job.submission, scorer.folder)
         return retry_on_database_error(leases.accept, job, as_warnings(*capped(named)), fill_in)
     told = told_of(job, result, scorer.folder / statistics_file(job))
-    name = keep_statistics(job, scorer.folder / statistics_file(job))
+    path = scorer.folder / statistics_file(job)
+    name = keep_statistics(job, path)
+    with path.open("rb") as kept:
+        answers = hashlib.file_digest(kept, "sha256").hexdigest()
     is_published = False
     try:
-        record = partial(record_scores, job=job, result=result, statistics=name, seconds=seconds, told=told)
+        facts: dict[str, Any] = {"statistics": name, "seconds": seconds, "told": told, "answers": answers}
+        record = partial(record_scores, job=job, result=result, **facts)
         is_published = retry_on_database_error(leases.complete, job, record)
     finally:
         if not is_published:
@@ -290,16 +310,18 @@ def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float)
 def read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
     """What a run says of itself that nobody has read yet. Raises RunFailed."""
     try:
-        return read_late(submission, copied_run(submission, folder), folder)
+        return read_late(submission, local_copies.copied_run(submission, folder), folder)
     except RunRejected as refused:
         problems = [problem.as_dict() for problem in refused.problems]
-        raise RunFailed(f"The run cannot be taken: {refused.problems[0].message}.", problems) from refused
+        raise child.RunFailed(
+            f"The run cannot be taken: {refused.problems[0].message}.", problems
+        ) from refused
 
 
 def keep_statistics(job: Job, path: Path) -> str:
     # No name is ever used for other content, so that whoever copies files by name has what a row meant.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
-    with storage_in_use(), path.open("rb") as content:
+    with local_copies.storage_in_use(), path.open("rb") as content:
         return storage.statistics.save(name, File(content))
 
 
@@ -310,11 +332,15 @@ def discard_statistics(name: str) -> None:
 
 
 def record_scores(
-    *, job: Job, result: Mapping[str, Any], statistics: str, seconds: float, told: Told | None = None
+    *,
+    job: Job,
+    result: Mapping[str, Any],
+    statistics: str,
+    seconds: float,
+    told: Told | None = None,
+    answers: str = "",
 ) -> Evaluation:
-    """Replace what is known of the job's scoring, in the transaction that ends the job; ``told`` is what may
-    be known of it, all where it is not given.
-    """
+    """In the transaction that ends the job; ``told`` is what may be known of it, all unless given."""
     told = by_ladder(job, told or Told(metrics=result["metrics"], breakdowns=result["breakdowns"]))
     submission, metrics = job.submission, told.metrics
     same: dict[str, Any] = {
@@ -335,10 +361,11 @@ def record_scores(
             "options": job.options,
             "phase_id": submission.phase_id,
             "team_id": teams.get(),
-            "rank_value": rank_value(metrics),
+            "rank_value": rank_value(metrics, submission.phase.task.rank_by),
             "submitted_at": submission.submitted_at,
             "statistics": statistics,
             "run_sha256": result["run"]["sha256"],
+            "answers_digest": answers,
             "notes": result["notes"],
             "missing": int(missing) if missing.isdecimal() else None,
             "labels_digest": next((digest for digest in digests if digest), ""),
@@ -359,7 +386,7 @@ def record_scores(
     if not is_new and _numbers_of(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
     write_receipt(evaluation, {**result, "metrics": metrics})
-    forget_comparisons(evaluation)
+    Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
 
     def forget_earlier_attempts() -> None:
         folder, _, kept = statistics.partition("/")
@@ -378,9 +405,9 @@ def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
     return set(scores.values_list("shared_id", "value", "is_infinite", "low", "high", "n"))
 
 
-def rank_value(metrics: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """The first metric's value, turned so that higher is better; None where it is undefined or infinite."""
-    first = next(iter(metrics.values()))
+def rank_value(metrics: Mapping[str, Mapping[str, Any]], rank_by: str = "") -> float | None:
+    """Of the metric that ranks, turned so that higher is better; None where it is undefined or infinite."""
+    first = metrics[ranking_of(metrics, rank_by)]
     value: float | None = first["value"]
     if value is None:
         return None

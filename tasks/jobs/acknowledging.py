@@ -12,6 +12,7 @@ from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Acknowledgement, Job, Submission
 from tasks.models.jobs import MAX_NOTE
+from tasks.models.seasons import bump_version
 
 
 class NotFailed(Refused):
@@ -32,6 +33,7 @@ def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User)
             submission=own, job=job, failed_at=failed_at, defaults={"note": note, "by": by}
         )
         if is_new:
+            bump_version(own.phase_id)
             _noted(found, by, "failure-acknowledged", audit.Change("acknowledged", None, note))
     return found
 
@@ -42,6 +44,7 @@ def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> 
         held = rows.select_related("submission__phase__task__season", "job").filter(pk=acknowledgement.pk)
         for found in held:
             _noted(found, by, "failure-not-acknowledged", audit.Change("acknowledged", found.note, None))
+            bump_version(found.submission.phase_id)
             found.delete()
 
 

@@ -3,12 +3,20 @@
 As django-q's own brokers, but with several lists to a group, by the database's clock instead of each
 machine's, and told of a wake instead of asking for it. A wake says nothing, so one that waits is as good as
 many. While Redis is away, groups find in the database what waits.
+
+PostgreSQL notifies whoever listens; beside SQLite each group has a pipe in the machine's work folder. Whoever
+cannot be told so, as behind a pooler of transactions, is late by the second after which jobs are looked for.
 """
 
+import errno
 import os
+import secrets
+import select
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 import redis
 from django.conf import settings
@@ -24,12 +32,96 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from citeboard.core.database import from_now
+from citeboard.core.env import private_folder
 from citeboard.core.outages import DATABASE, REDIS, note_outage, note_recovery
 from citeboard.core.processes import group_name
-from tasks.jobs.bells import Bell, bell, ring
 from tasks.jobs.engine import WAKE
-from tasks.jobs.groups import SignOfLife
-from tasks.jobs.queue_choice import claimable
+from tasks.jobs.queue_choice import SignOfLife, claimable
+
+CHANNEL = "citeboard_wakes"
+
+
+class Bell(Protocol):
+    def is_heard(self, *, within: float) -> bool:
+        """Whether it rang, or may have rung before anybody listened."""
+
+
+class Notifications:
+    def __init__(self) -> None:
+        self._listening: Any = None
+
+    def is_heard(self, *, within: float) -> bool:
+        connection.ensure_connection()
+        if self._listening is not connection.connection:
+            with connection.cursor() as cursor:
+                cursor.execute(f"LISTEN {CHANNEL}")
+            self._listening = connection.connection
+            return True
+        with connection.wrap_database_errors:
+            return any(True for _ in self._listening.notifies(timeout=within, stop_after=1))
+
+
+class Pipe:
+    def __init__(self) -> None:
+        self._end: int | None = None
+
+    def is_heard(self, *, within: float) -> bool:
+        if self._end is None:
+            with suppress(OSError):
+                self._end = _new_pipe()
+                return True
+            time.sleep(within)
+            return False
+        if not select.select([self._end], [], [], within)[0]:
+            return False
+        os.read(self._end, select.PIPE_BUF)
+        return True
+
+
+def bell() -> Bell:
+    return Notifications() if connection.vendor == "postgresql" else Pipe()
+
+
+def ring() -> None:
+    """In the transaction that gives the wake, with which it is heard or never was."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"NOTIFY {CHANNEL}")
+    else:
+        transaction.on_commit(_ring_pipes, robust=True)
+
+
+def _pipes() -> Path:
+    return settings.WORK_DIR / "wakes"
+
+
+def _new_pipe() -> int:
+    """Its reading end. It gets its name when it is open: a pipe that nobody reads is removed."""
+    private_folder(settings.WORK_DIR)
+    _pipes().mkdir(mode=0o700, exist_ok=True)
+    draft = _pipes() / f"{secrets.token_hex(8)}.new"
+    os.mkfifo(draft, 0o600)
+    # With an end to write, so that it is never closed.
+    end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
+    draft.rename(draft.with_suffix(".pipe"))
+    return end
+
+
+def _ring_pipes() -> None:
+    for pipe in _pipes().glob("*.pipe"):
+        try:
+            end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as reason:
+            if reason.errno == errno.ENXIO:
+                pipe.unlink(missing_ok=True)
+            continue
+        try:
+            # A full pipe is heard anyway.
+            with suppress(BlockingIOError):
+                os.write(end, b".")
+        finally:
+            os.close(end)
+
 
 #: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it
 #: did not answer; and after which whoever was told of no wake looks for jobs.

@@ -25,9 +25,9 @@ from django_q.tasks import async_task
 
 from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
-from tasks.jobs.groups import lock_group
-from tasks.jobs.queue_choice import claimable, next_job, served
-from tasks.models import Job
+from tasks.jobs import tallies
+from tasks.jobs.queue_choice import claimable, next_job, note_group, served
+from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
@@ -146,6 +146,8 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
         if not same.update(state=State.RUNNING, progress=0, reason="", **facts):
             return None
         job = Job.all_kinds.select_related("submission__phase__task", "gold").get(pk=number)
+        if job.attempt > 1:
+            tallies.count(tallies.BEGUN_AGAIN)
         kind = kind_of(job)
         if kind.model is not None and not (kind.rows.filter(job=number).exists() and heartbeat(job)):
             job.delete()
@@ -159,7 +161,10 @@ def claim_next(owner: str, group: str) -> Job | None:
     # Most wakes that come twice end here, before anything is locked.
     while claimable(group).exists():
         with transaction.atomic():
-            lock_group(group)
+            # Until the end of the transaction; processes of one group claim one after the other.
+            if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
+                note_group(group)
+                WorkerGroup.objects.select_for_update().get(name=group)
             chosen = next_job(claimable(group))
             job = None if chosen is None else claim(chosen, owner)
         # Another may have taken it, or the last of the sender whose turn it was.
@@ -185,7 +190,11 @@ def heartbeat(job: Job, **facts: object) -> bool:
 def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
     """Write what became of the job, whose attempt may not count; False once it is no longer ours."""
     facts |= {} if is_counted else {"attempt": F("attempt") - 1}
-    return bool(leased(job).update(lease_expires_at=None, **facts))
+    is_ours = bool(leased(job).update(lease_expires_at=None, **facts))
+    if is_ours and facts.get("state") == State.DONE and job.started_at is not None:
+        seconds = (database_now() - job.started_at).total_seconds()
+        tallies.observe(tallies.JOB_SECONDS, job.kind, max(seconds, 0.0))
+    return is_ours
 
 
 def requeue(job: Job, reason: str, *, is_counted: bool = True, **facts: object) -> bool:
@@ -205,10 +214,7 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Something is missing that is not its fault: the job waits, uncounted, and a sweep resumes it.
-
-    The longer it has waited the seldomer, since each try costs a process.
-    """
+    """Something is missing that is not its fault: it waits, and a sweep resumes it ever more seldom."""
     waited = (timezone.now() - job.created_at).total_seconds()
     waking = until or from_now(min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT))
     waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": waking}
@@ -253,8 +259,10 @@ def expire_lease(job: Job, now: dt.datetime) -> bool:
     """Take it from its worker, unless that has renewed the lease since the row was read."""
     with transaction.atomic():
         lost = leased(job).filter(lease_expires_at__lt=now)
-        is_lost = lost.update(progress=0, leases_lost=F("leases_lost") + 1)
-        return bool(is_lost) and crashed(job, kind_of(job).lost_reason)
+        if not lost.update(progress=0, leases_lost=F("leases_lost") + 1):
+            return False
+        tallies.count(tallies.LEASES_LOST, job.queue)
+        return crashed(job, kind_of(job).lost_reason)
 
 
 def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:

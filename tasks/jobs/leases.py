@@ -9,8 +9,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q
 
-from citeboard.core.database import from_now
+from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
+from tasks.jobs import tallies
 from tasks.jobs.engine import Kind, begin_anew, claim, described, end_lease, wake
 from tasks.jobs.queue_choice import facts_of
 from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
@@ -120,6 +121,9 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
         has_moved = _sync_submission_status(job, Status.QUEUED if job.writes_run else Status.SCORED)
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
+            if has_moved:
+                seconds = (database_now() - job.submission.submitted_at).total_seconds()
+                tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
         bump_version(job.submission.phase_id)
     log.info("Job %s %s", job.pk, "computed a run" if job.writes_run else "scored", extra=described(job))
     return True

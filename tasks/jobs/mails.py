@@ -1,8 +1,4 @@
-"""Sending e-mails: of each row that has one at least once, by whoever holds the row's lease.
-
-A mail server that does not answer is tried again for as long as it takes, and the operator's page says so; an
-address that it refuses is given up after some attempts, and can be tried again from there.
-"""
+"""Sending e-mails, each at least once; an address that is refused is given up after some attempts."""
 
 import datetime as dt
 import logging
@@ -23,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.database import from_now
-from citeboard.teams.invitations import invitation_mail
+from citeboard.teams.membership import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
 from tasks.jobs.engine import PostedKind, end_lease, new_job
 from tasks.models import Job, Notification

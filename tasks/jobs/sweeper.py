@@ -9,10 +9,10 @@ from django.core.cache import caches
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
-from citeboard.core.database import database_now
+from citeboard.core.database import database_now, from_now
 from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_again
-from tasks.jobs.groups import forget_groups
-from tasks.models import Job
+from tasks.jobs.queue_choice import FORGOTTEN
+from tasks.models import Job, WorkerGroup
 
 #: A wake that the queue handed out so long ago is in nobody's hands any more.
 WAKE_LIFE = dt.timedelta(hours=2)
@@ -45,7 +45,7 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     # that was handed out is locked from then on for the time of a retry; a fresh one until now.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
     OrmQ.objects.filter(lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE).delete()
-    forget_groups()
+    WorkerGroup.objects.filter(seen_at__lt=from_now(-FORGOTTEN)).delete()
     try:
         caches["queue"].set(SIGN_OF_LIFE, database_now(), timeout=None)
     except Exception:

@@ -7,15 +7,11 @@ from collections.abc import Callable
 from django.db import InterfaceError, OperationalError
 from django.utils.module_loading import import_string
 
+from citeboard.core.instruments import span
 from citeboard.core.logs import request_id
 from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
 from tasks.jobs import engine, interruptions
-from tasks.jobs.interruptions import (
-    DATABASE_ERRORS,
-    default_on_database_error,
-    retry_on_database_error,
-)
 from tasks.models import Job
 
 log = logging.getLogger(__name__)
@@ -45,16 +41,17 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
     with interruptions.held_back():
         job = None
         try:
-            job = None if interruptions.is_asked() else retry_on_database_error(claim)
+            job = None if interruptions.is_asked() else interruptions.retry_on_database_error(claim)
             if job is not None:
                 # Log lines carry the id of the request that made the job.
                 token = request_id.set(job.trace or f"job-{job.pk}")
                 try:
-                    default_on_database_error(lambda: engine.wake_next(job), otherwise=None)
-                    _work(job)
+                    interruptions.default_on_database_error(lambda: engine.wake_next(job), otherwise=None)
+                    with span(f"job {job.kind}", continued=job.trace, job=job.pk, attempt=job.attempt):
+                        _work(job)
                 finally:
                     request_id.reset(token)
-        except DATABASE_ERRORS as reason:
+        except interruptions.DATABASE_ERRORS as reason:
             # The job stays ours in name until its lease ends, and then a sweep queues it again.
             words = "The database failed while a worker was at job %s: %s"
             log.error(words, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
@@ -73,15 +70,15 @@ def settle(job: Job, reason: Exception) -> None:
     """Write what becomes of a job whose work has ended so."""
     match reason:
         case JobDied():
-            retry_on_database_error(engine.crashed, job, str(reason))
+            interruptions.retry_on_database_error(engine.crashed, job, str(reason))
         case JobWaits():
-            retry_on_database_error(engine.defer, job, str(reason))
+            interruptions.retry_on_database_error(engine.defer, job, str(reason))
         case interruptions.Stopping():
-            retry_on_database_error(engine.release, job)
+            interruptions.retry_on_database_error(engine.release, job)
         case engine.JobLost():
             log.warning("Job %s is not ours any more", job.pk, extra=engine.described(job))
         case OperationalError() | InterfaceError():
             raise reason
         case _:
             log.error("Job %s failed by a fault", job.pk, extra=engine.described(job), exc_info=reason)
-            retry_on_database_error(engine.crashed, job, engine.kind_of(job).fault)
+            interruptions.retry_on_database_error(engine.crashed, job, engine.kind_of(job).fault)

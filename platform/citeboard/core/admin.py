@@ -7,9 +7,9 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from citeboard.core import audit, undelete
+from citeboard.core import audit
+from citeboard.core.audit import NotRestored, restore
 from citeboard.core.models import AuditEntry
-from citeboard.core.undelete import NotRestored, restore
 from citeboard.core.words import sentence
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class NotedAdmin(CreatedElsewhere):
                 )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        undelete.delete(row=obj, place=self.place_of(obj), by=request.user)
+        audit.delete(row=obj, place=self.place_of(obj), by=request.user)
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         for row in queryset:

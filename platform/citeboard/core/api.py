@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
@@ -204,7 +206,8 @@ class MinuteThrottle(BaseThrottle):
         minute, passed = divmod(time.time(), WINDOW)
         self.rest = WINDOW - passed
         key = f"throttle:{self.scope}:{self.who(request)}:{int(minute)}"
-        return counted(key) <= self.rate(request)
+        rate = self.rate(request)
+        return counted(key, step=max(1, rate // (STEPS * settings.WEB_WORKERS))) <= rate
 
     def wait(self) -> float:
         return self.rest
@@ -231,11 +234,35 @@ class UploadThrottle(MinuteThrottle):
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
-def counted(key: str) -> int:
+#: By key what all processes had counted when this one last told them, and what it has counted since.
+_COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
+_COUNTING = Lock()
+MAX_COUNTS = 10_000
+#: Each count that is told is a write, so that of a large number together they tell so many parts of it.
+STEPS = 25
+
+
+def counted(key: str, *, step: int = 1) -> int:
+    with _COUNTING:
+        known, since = _COUNTS.pop(key, (0, 0))
+        since += 1
+        is_due = since >= step or not known
+        _COUNTS[key] = known, 0 if is_due else since
+        if len(_COUNTS) > MAX_COUNTS:
+            _COUNTS.popitem(last=False)
+    if not is_due:
+        return known + since
+    known = _told(key, since)
+    with _COUNTING:
+        _COUNTS[key] = known, _COUNTS.get(key, (0, 0))[1]
+    return known
+
+
+def _told(key: str, number: int) -> int:
     try:
-        return cache.incr(key)
+        return cache.incr(key, number)
     except ValueError:
-        return 1 if cache.add(key, 1, timeout=2 * WINDOW) else cache.incr(key)
+        return number if cache.add(key, number, timeout=2 * WINDOW) else cache.incr(key, number)
 
 
 P = ParamSpec("P")
@@ -245,10 +272,7 @@ R = TypeVar("R", bound=HttpResponseBase)
 def readable_anywhere(
     view: Callable[Concatenate[HttpRequest, P], R],
 ) -> Callable[Concatenate[HttpRequest, P], R]:
-    """Other origins may read what this view answers to a request that names nobody.
-
-    A browser sends no cookie then, and asks before it sends a token; that is not answered.
-    """
+    """Other origins may read what this view answers to a request that names nobody."""
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -26,6 +26,8 @@ PRELOAD = (
     "tasks.gold.packing",
     "scoring.human.reading",
     "scoring.worker.reading",
+    "scoring.metrics.*",
+    "scoring.offline.proposing",
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"
@@ -61,6 +63,11 @@ def why_nothing_is_read() -> str:
         "this site reads no files until its operator has decided how: the kernel leaves open what readers of "
         "files must not reach (%(what)s)"
     ) % {"what": ", ".join(still_open())}
+
+
+def closes_all() -> bool:
+    """Whether a program that is not ours reaches nothing, whatever an operator has decided."""
+    return bool(means()) and not still_open()
 
 
 def pool() -> Pool:
@@ -124,6 +131,7 @@ def read_upload(
         limits=limits or limits_for_runs(),
         files={UPLOAD: path, **(files or {})},
         shared=shared,
+        is_ours="runs_measures" not in arguments,
     )
     if program != PROBE and (reason := why_nothing_is_read()):
         raise PoolFull(reason, retry_after=UNDECIDED)

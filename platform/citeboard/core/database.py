@@ -24,10 +24,7 @@ _EPOCH = {
 
 
 def from_now(seconds: float = 0) -> CombinedExpression:
-    """So many seconds after the moment of the statement that it is part of.
-
-    The sum, even with nothing, makes SQLite write the moment as Django does, so that the two compare as text.
-    """
+    """So many seconds after the statement's moment; as a sum SQLite writes it as Django does."""
     return Now() + dt.timedelta(seconds=seconds)
 
 

@@ -1,5 +1,3 @@
-"""Typed readers of the environment."""
-
 from __future__ import annotations
 
 import hashlib
@@ -247,10 +245,7 @@ class Bucket:
 
 
 def bucket_at(address: str) -> Bucket:
-    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed.
-
-    Raises ValueError. Credentials have no place in it: they come by AWS's own variables or files.
-    """
+    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, all but NAME optional."""
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
     prefix = parts.path.strip("/")
@@ -335,30 +330,22 @@ def private_folder(path: Path) -> Path:
 
 
 def secret_key_from(path: Path) -> str:
-    """The key in the file, made at the first start and readable by its owner alone.
-
-    Site and worker start at the same time: each writes a file of its own and links it to the name, which
-    one of them wins, and both read what stands there.
-    """
+    """The key in the file, made at the first start by whichever process links its own to the name first."""
     if not path.exists():
-        _make(path)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(get_random_secret_key())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
     key = path.read_text(encoding="ascii").strip()
     if len(key) < SHORTEST:
         raise ImproperlyConfigured(
             f"{path} holds no usable secret key; remove it and a new key is made (everyone signs in anew)"
         )
     return key
-
-
-def _make(path: Path) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(get_random_secret_key())
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()

@@ -27,6 +27,8 @@ MONTHS = (
     in_context("month", "Dec"),
 )
 MAX_LENGTH = 80
+#: What closes then, or later, is open without an end; nobody is told the instant.
+WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
 
 class NoInstant(ValueError):

@@ -1,18 +1,27 @@
-"""What processes of the site count for `/metrics`: requests by route, and pages by where they come from."""
+"""What is counted for `/metrics`, and OpenTelemetry spans, named by the id of the request that began them.
 
+Where no collector is named, or OpenTelemetry is not installed, a span costs a look at a variable.
+"""
+
+import logging
 import os
 import shutil
 import struct
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from citeboard.core.logs import request_id
 from citeboard.core.middleware import Middleware
 
 #: The variable by which the client library learns of it, when it is imported.
@@ -42,14 +51,20 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 class RequestMetricsMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
-        response = self.get_response(request)
-        seconds = time.perf_counter() - began
         method = request.method if request.method in METHODS else "other"
-        match = request.resolver_match
-        if match is not None:
-            route = match.view_name or match.route
-        else:
-            route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
+        with span(method) as current:
+            response = self.get_response(request)
+            match = request.resolver_match
+            if match is not None:
+                route = match.view_name or match.route
+            else:
+                route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
+            if current is not None:
+                current.update_name(f"{method} {route}")
+                current.set_attributes(
+                    {"http.route": route, "http.response.status_code": response.status_code}
+                )
+        seconds = time.perf_counter() - began
         REQUESTS.labels(route, method, response.status_code).observe(seconds)
         return response
 
@@ -75,3 +90,65 @@ def answered_so_far(folder: str) -> int:
 
 def _prefix(site: str) -> str:
     return f"citeboard-metrics-{site}-"
+
+
+log = logging.getLogger(__name__)
+
+
+def ids_of(name: str) -> tuple[int, int]:
+    """Of the trace and of its first span; whoever knows the request's id knows both, on any machine."""
+    digest = sha256(name.encode()).digest()
+    return int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
+
+
+@contextmanager
+def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator[Any]:
+    """Around what is done here; ``continued`` is the id of a request whose trace goes on elsewhere."""
+    tracer = tracer_of(os.getpid()) if settings.TRACES_TO else None
+    if tracer is None:
+        yield None
+        return
+    from opentelemetry import trace
+
+    context = None
+    if continued:
+        trace_id, span_id = ids_of(continued)
+        sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
+        parent = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=sampled)
+        context = trace.set_span_in_context(trace.NonRecordingSpan(parent))
+    with tracer.start_as_current_span(name, context=context, attributes=attributes) as current:
+        yield current
+
+
+@lru_cache(maxsize=1)
+def tracer_of(process: int) -> Any:
+    """One for each process, since threads do not outlive a fork; None where the packages are missing."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        log.warning(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed: docs/operating.md"
+        )
+        return None
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "citeboard")})
+    provider = TracerProvider(resource=resource, id_generator=_ids_by_request())
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider.get_tracer("citeboard")
+
+
+def _ids_by_request() -> Any:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+
+    class IdsByRequest(RandomIdGenerator):
+        def generate_trace_id(self) -> int:
+            return ids_of(request_id.get())[0]
+
+        def generate_span_id(self) -> int:
+            is_first = not trace.get_current_span().get_span_context().is_valid
+            return ids_of(request_id.get())[1] if is_first else super().generate_span_id()
+
+    return IdsByRequest()

@@ -1,5 +1,3 @@
-"""The privacy notice and the imprint of a site, which its settings fill."""
-
 from dataclasses import dataclass
 
 from django.conf import settings

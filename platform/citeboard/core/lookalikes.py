@@ -1,7 +1,4 @@
-"""Names that look alike: skeletons by Unicode Technical Standard 39, with the table in `lookalikes.txt`.
-
-The table is ours at every site, since rows keep skeletons: a library's table changes with its version.
-"""
+"""Skeletons by Unicode Technical Standard 39; the table is ours, since rows keep what follows from it."""
 
 import re
 import unicodedata

@@ -30,12 +30,7 @@ _WRITER = MarkdownIt("commonmark").enable("table")
 
 @lru_cache(maxsize=256)
 def rendered(text: str, top: int = 2) -> SafeString:
-    """The text as HTML. ``top`` is the level of its highest heading, whichever that is, as pages have an h1.
-
-    A text of more than ``MAX_TEXT`` characters is shown as it is.
-
-    Images are left out, since no page asks another host for anything; so are styles and scripts.
-    """
+    """HTML without images, styles and scripts; ``top`` is the level of its highest heading."""
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
     html = _WRITER.render(text)
@@ -67,7 +62,7 @@ GROUPS = {
     _("Taking part"): ("participants", "client", "api", "api-stability"),
     _("Organising"): ("organisers", "your-own-task", "season-file", "builders"),
     _("Tasks and metrics"): ("clsumm", "citation-text", "discourse", "positional-citations", "measures"),
-    _("What was measured"): ("papers", "pilot-reproduced", "citation-resolution-sweep", "benchmarks"),
+    _("What was measured"): ("papers", "benchmarks"),
     _("Running a site"): ("operating", "security", "capacity", "settings", "upgrading"),
     _("Developing"): ("developers", "new-task-type", "reference"),
 }

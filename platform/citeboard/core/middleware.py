@@ -1,19 +1,23 @@
-"""What every answer carries: the request's id, and what a browser may do with the page."""
+"""What every answer carries: the request's id, its language, and what a browser may do with the page."""
 
 import datetime as dt
 import gzip
 import re
 import uuid
 from collections.abc import Callable, Collection
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 from django.core.cache import caches
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.logs import request_id
@@ -66,7 +70,10 @@ class SecurityHeadersMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", self.policy)
+        policy = self.policy
+        if getattr(response, "xframe_options_exempt", False):
+            policy = policy.replace("frame-ancestors 'none'", "frame-ancestors *")
+        response.headers.setdefault("Content-Security-Policy", policy)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         return response
 
@@ -191,3 +198,52 @@ def stated_start(text: str) -> dt.datetime | None:
         return dt.datetime.fromtimestamp(number, tz=dt.UTC)
     except (OverflowError, ValueError):
         return None
+
+
+ENGLISH = "en"
+#: Programs, probes and the operator's tables; and files, which are kept, cited and read by programs. The
+#: figures of a page are had as files from the page's own address, with `?figure=`.
+_IN_ENGLISH = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
+_SECONDS = 365 * 24 * 3600
+
+
+class LanguageMiddleware(Middleware):
+    """A page says which language it is in, and that browsers who ask for another get another."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if _IN_ENGLISH.match(request.path) or request.GET.get("figure"):
+            with translation.override(ENGLISH):
+                return self.get_response(request)
+        language = translation.get_language_from_request(request)
+        with translation.override(language):
+            response = self.get_response(request)
+        is_page = response.get("Content-Type", "").startswith("text/html")
+        if is_page:
+            response.headers.setdefault("Content-Language", language)
+        # What says that a page has not changed names what the page depends on, as the page does.
+        if is_page or response.status_code == HTTPStatus.NOT_MODIFIED:
+            patch_vary_headers(response, ["Accept-Language", "Cookie"])
+        return response
+
+
+def remember(response: HttpResponseBase, language: str) -> None:
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=_SECONDS,
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+
+
+@never_cache
+@require_safe
+def choose(request: HttpRequest, code: str) -> HttpResponse:
+    if code not in dict(settings.LANGUAGES):
+        raise Http404
+    back = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
+    response = redirect(back if is_ours else "home")
+    remember(response, code)
+    return response

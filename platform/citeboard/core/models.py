@@ -1,7 +1,6 @@
-"""What the site itself remembers: who did what, when, and to what."""
-
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +10,19 @@ from django.utils import timezone
 from citeboard.core import actions
 
 MAX_NAME, MAX_SUBJECT = 120, 200
+
+
+def late_text(max_length: int, words: Any = None, **options: Any) -> models.CharField[str, str]:
+    """A text that is empty in rows of before it was added, and unless something is said."""
+    return models.CharField(words, max_length=max_length, blank=True, default="", db_default="", **options)
+
+
+def late_json(
+    kind: type[list[Any] | dict[str, Any]], help_text: Any, words: Any = None, **options: Any
+) -> Any:
+    """A list or an object that is empty in rows of before it was added."""
+    empty = models.Value(kind(), models.JSONField())
+    return models.JSONField(words, default=kind, db_default=empty, help_text=help_text, **options)
 
 
 class AuditEntry(models.Model):
@@ -35,10 +47,8 @@ class AuditEntry(models.Model):
     subject = models.CharField(max_length=MAX_SUBJECT)
     place_type = models.CharField(max_length=60)
     place_id = models.BigIntegerField()
-    changes: models.JSONField[list[dict[str, Any]]] = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
-        help_text="What it turned into what: key, before and after.",
+    changes: models.JSONField[list[dict[str, Any]]] = late_json(
+        list, "What it turned into what: key, before and after."
     )
 
     class Meta:
@@ -92,3 +102,11 @@ class LastDone(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+def note_done(name: str, at: dt.datetime) -> None:
+    LastDone.objects.update_or_create(name=name, defaults={"at": at})
+
+
+def last_done(name: str) -> dt.datetime | None:
+    return LastDone.objects.filter(name=name).values_list("at", flat=True).first()

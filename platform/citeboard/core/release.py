@@ -13,7 +13,7 @@ from django.core.checks import CheckMessage, Error
 from django.core.files.storage import FileSystemStorage
 
 FOLDERS = ("platform/citeboard", "tasks", "scoring", "templates", "static")
-SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg"}
+SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg", ".toml"}
 
 
 @cache

@@ -1,5 +1,3 @@
-"""Counts, sizes and lists as sentences have them."""
-
 import datetime as dt
 from collections.abc import Sequence
 

@@ -8,10 +8,9 @@ from django.http import HttpRequest
 
 from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
 from citeboard.core.words import sentence
-from citeboard.teams.accounts import remove_second_factor
+from citeboard.teams.accounts import remove_second_factor, revoke_token
 from citeboard.teams.membership import MembershipRefused, add_member, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, Token, User
-from citeboard.teams.tokens import revoke_token
 
 
 @admin.register(User)

@@ -28,7 +28,10 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed("This token is not known; it may be mistyped, revoked or expired.")
         if token.scope == Token.Scope.READ and request.method not in SAFE_METHODS:
             raise PermissionDenied("This token may only read; make one on the site that may submit.")
-        note_use(token)
+        now = timezone.now()
+        if token.last_used_at is None or token.last_used_at < now - NOTED_EVERY:
+            unused = Q(last_used_at=None) | Q(last_used_at__lt=now - NOTED_EVERY)
+            Token.objects.filter(unused, pk=token.pk).update(last_used_at=now)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
@@ -50,13 +53,6 @@ def asking_user(request: HttpRequest) -> object:
     secret = secret_in(request.headers.get("Authorization", "").encode("latin-1", "replace"))
     token = token_of(secret) if secret is not None else None
     return token.user if token else request.user
-
-
-def note_use(token: Token) -> None:
-    now = timezone.now()
-    if token.last_used_at is None or token.last_used_at < now - NOTED_EVERY:
-        unused = Q(last_used_at=None) | Q(last_used_at__lt=now - NOTED_EVERY)
-        Token.objects.filter(unused, pk=token.pk).update(last_used_at=now)
 
 
 def person(request: Request) -> User:

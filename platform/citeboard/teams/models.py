@@ -1,5 +1,3 @@
-"""People: accounts, the teams they compete in, and the tokens their programs sign in with."""
-
 from __future__ import annotations
 
 import hashlib
@@ -14,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.lookalikes import Skeleton
+from citeboard.core.models import late_json, late_text
 
 
 class UserManager(BaseUserManager["User"]):
@@ -36,20 +35,16 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120, blank=True)
     name_skeleton = Skeleton("name")
-    affiliation = models.CharField(max_length=200, blank=True, default="", db_default="")
-    orcid = models.CharField("ORCID", max_length=19, blank=True, default="", db_default="")
+    affiliation = late_text(200)
+    orcid = late_text(19, "ORCID")
     is_listed = models.BooleanField(
         "listed with name and affiliation",
         default=False,
         db_default=False,
         help_text="Whether lists of a season's participants may be published with this person's name.",
     )
-    language = models.CharField(
-        max_length=10,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Of mails to this person, and of pages once they have signed in; empty for English.",
+    language = late_text(
+        10, help_text="Of mails to this person, and of pages once they have signed in; empty for English."
     )
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
@@ -73,11 +68,8 @@ class Team(models.Model):
     name_skeleton = Skeleton("name")
     slug = models.SlugField(max_length=80, unique=True)
     description = models.TextField(blank=True, default="", db_default="")
-    links: models.JSONField[list[str]] = models.JSONField(
-        default=list,
-        db_default=models.Value([], models.JSONField()),
-        blank=True,
-        help_text="Addresses of what it says of itself: a page, a group, code.",
+    links: models.JSONField[list[str]] = late_json(
+        list, "Addresses of what it says of itself: a page, a group, code.", blank=True
     )
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
     created_at = models.DateTimeField(default=timezone.now)
@@ -197,3 +189,11 @@ class Token(models.Model):
     @property
     def has_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timezone.now()
+
+
+class FirstOrganiserToken(models.Model):
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"token of {self.made_at:%Y-%m-%d %H:%M}"

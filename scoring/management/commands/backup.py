@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted, file_size
+from scoring.ops import bucket_backups
 from scoring.ops.backups import BackupRefused, remove_older, write_backup
 
 #: The exit code where the backup is complete but for files that the site itself has lost.
@@ -21,7 +22,18 @@ class Command(BaseCommand):
         parser.add_argument("target", metavar="TARGET", type=Path, help="a folder that is not there yet")
         parser.add_argument("--without-secret", action="store_true", help="leave the secret key out")
         parser.add_argument(
-            "--keep", type=int, metavar="N", help="remove all but the N newest backups beside this one"
+            "--incremental",
+            action="store_true",
+            help="link what the newest backup beside this one has already",
+        )
+        parser.add_argument(
+            "--bucket", metavar="s3://BUCKET/…", help="send it to a bucket too, each content of a file once"
+        )
+        parser.add_argument(
+            "--keep",
+            type=int,
+            metavar="N",
+            help="remove all but the N newest backups, here and in the bucket",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,7 +41,10 @@ class Command(BaseCommand):
         if keep is not None and keep < 1:
             raise CommandError("--keep takes a number of at least 1")
         try:
-            manifest = write_backup(target, with_secret=not options["without_secret"])
+            bucket = bucket_backups.opened(options["bucket"]) if options["bucket"] else None
+            manifest = write_backup(
+                target, with_secret=not options["without_secret"], is_incremental=options["incremental"]
+            )
         except (BackupRefused, OSError) as reason:
             raise CommandError(f"No backup was made: {reason}") from reason
         files, boards = counted(len(manifest.files), "file"), counted(len(manifest.boards), "board")
@@ -40,6 +55,14 @@ class Command(BaseCommand):
         if keep is not None:
             for folder in remove_older(target, keep):
                 self.stdout.write(f"{folder}: removed")
+        if bucket is not None:
+            try:
+                moment, sent = bucket_backups.send(target, bucket)
+                self.stdout.write(f"{moment}: {counted(sent, 'new file')} in the bucket")
+                for old in bucket_backups.remove_older(bucket, keep) if keep else ():
+                    self.stdout.write(f"{old}: removed from the bucket")
+            except OSError as reason:
+                raise CommandError(f"The backup is here and not in the bucket: {reason}") from reason
         if manifest.lost:
             for name in manifest.lost:
                 self.stderr.write(f"{name}: lost or damaged in the site's own storage")

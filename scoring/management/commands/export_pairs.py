@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scoring.worker.pending_labels import open_pairs, waiting_jobs
+from scoring.worker.entailment_labels import open_pairs, waiting_jobs
 
 
 class Command(BaseCommand):

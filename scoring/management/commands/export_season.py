@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-gold",
             action="store_true",
-            help="put in the gold, which the organisers have released; else its digest alone",
+            help="put in all gold, which the organisers have released; else what everybody may download",
         )
         parser.add_argument(
             "--archive-version", default="1", metavar="TEXT", help="of a deposit; 1 unless given"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.human.claim_review import JudgementsRefused, keep_judgements, publish
+from scoring.human.claim_review import JudgementsRefused, keep_file, publish, read_agreement
 from scoring.human.outcome import NotPublished
 from tasks.models import Submission
 from tasks.types.problems import capped
@@ -28,7 +28,8 @@ class Command(BaseCommand):
         if not file.is_file():
             raise CommandError(f"there is no file {file}")
         try:
-            agreed = keep_judgements(submission=found, path=file, filename=file.name, by=None)
+            agreed = read_agreement(found, file, file.name, None)
+            keep_file(submission=found, path=file, filename=file.name, by=None)
         except JudgementsRefused as refused:
             problems, more = capped(refused.problems)
             lines = [*map(str, problems), *([f"and {more} more problems"] if more else [])]

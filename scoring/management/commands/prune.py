@@ -1,10 +1,22 @@
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from citeboard.core.words import file_size
-from scoring.ops.pruning import prune
+from scoring.ops.pruning import BY_AGE, prune
+
+#: People and programs of others may still ask for what is younger.
+MIN_DAYS = 30
+
+
+def _kind_and_days(text: str) -> tuple[str, int]:
+    kind, _, days = text.partition("=")
+    if kind not in BY_AGE or not days.isdecimal() or int(days) < MIN_DAYS:
+        raise ArgumentTypeError(
+            f"{text!r} is not one of {', '.join(BY_AGE)}, then = and at least {MIN_DAYS} days"
+        )
+    return kind, int(days)
 
 
 class Command(BaseCommand):
@@ -15,9 +27,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
+        parser.add_argument(
+            "--older-than",
+            nargs="+",
+            default=[],
+            type=_kind_and_days,
+            metavar="KIND=DAYS",
+            help=f"also remove rows by age, of {' and '.join(BY_AGE)}; at least {MIN_DAYS} days",
+        )
 
-    def handle(self, *args: Any, dry_run: bool, **options: Any) -> None:
+    def handle(self, *args: Any, dry_run: bool, older_than: list[tuple[str, int]], **options: Any) -> None:
         verb = "would be removed" if dry_run else "removed"
-        for found in prune(dry_run=dry_run):
+        for found in prune(dry_run=dry_run, days=dict(older_than)):
             size = f", {file_size(found.size)}" if found.size else ""
             self.stdout.write(f"{found.count:>8} {found.what} {verb}{size}")

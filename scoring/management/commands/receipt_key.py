@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.refusals import Refused
 from scoring.receipts import log
-from scoring.receipts.keys import current_key, why_lost
+from scoring.receipts.log import current_key, why_lost
 
 
 class Command(BaseCommand):

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
+from scoring.ops import bucket_backups
 from scoring.ops.backups import BackupRefused, restore_backup
 
 #: The exit code where all was put back and something is not as it was.
@@ -21,14 +22,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("target", metavar="TARGET", type=Path, help="the folder of the backup")
         parser.add_argument(
+            "--bucket",
+            metavar="s3://BUCKET/…",
+            help="fetch it from a bucket first, into TARGET, which is not there yet",
+        )
+        parser.add_argument("--moment", help="which of the bucket's; by default the newest")
+        parser.add_argument(
             "--overwrite", action="store_true", help="although this system has people or seasons of its own"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["target"].absolute()
         try:
+            if options["bucket"]:
+                bucket_backups.fetch(bucket_backups.opened(options["bucket"]), options["moment"], target)
             restored = restore_backup(target, overwrite=options["overwrite"])
-        except BackupRefused as reason:
+        except (BackupRefused, OSError) as reason:
             raise CommandError(f"{target}: {reason}") from reason
         manifest = restored.manifest
         self.stdout.write(

@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection
 from citeboard.core.database import UnusableSchema, refuse_unusable_schema, schema_state
 from citeboard.core.processes import complaint
 from scoring.ops.serving import PARTS, SITE, Failed, Serving
+from tasks.seasons.first_organiser import how_to_begin
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,9 @@ class Command(BaseCommand):
         prepare_database(migrates=not options["no_migrate"])
         if SITE in parts and not is_gathered():
             gather()
+        if SITE in parts and (words := how_to_begin()):
+            self.say(words)
+        connection.close()
         try:
             Serving(parts, announce=self.say).run()
         except UnusableSchema as reason:

@@ -33,7 +33,7 @@ RESULT, SAID = "result.json", "said.txt"
 #: Files of ours that several pieces of work share stay read, so many at a time.
 MAX_SHARED = 8
 #: Of work whose place is the first; the kernel knows no more than the most.
-NICENESS, MAX_NICENESS = 5, 19
+NICENESS, MAX_NICENESS = 10, 19
 #: Imported late by name, when `nobody` may no longer read the interpreter's own folders.
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
@@ -44,10 +44,7 @@ ORPHANED_FOR = 2.0
 
 @dataclass(frozen=True)
 class Order:
-    """``program`` is MODULE:FUNCTION, called with ``arguments`` and, where one is named, a shared file.
-
-    The higher ``behind``, the less of a processor it has beside other work.
-    """
+    """``program`` is MODULE:FUNCTION; the higher ``behind``, the less of a processor it has."""
 
     program: str
     arguments: dict[str, Any]

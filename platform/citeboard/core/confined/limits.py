@@ -20,11 +20,7 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """``max_files`` are open at once; None leaves that, or the number of processes, as it is.
-
-    Work of several ``steps`` may have the seconds for each. ``total_files`` and ``total_mb`` are those of the
-    folder of one piece of work, what it was given left out.
-    """
+    """``max_files`` are open at once; ``total_files`` and ``total_mb`` are of the folder of one work."""
 
     cpu_seconds: int
     wall_seconds: float

@@ -1,5 +1,3 @@
-"""Work done in confined processes, in turn."""
-
 from __future__ import annotations
 
 import errno
@@ -51,6 +49,7 @@ class Work:
 
     The function sees the folder of the files as its working folder, may write there, and returns JSON values.
     ``shared`` is a JSON file of ours that many pieces of work need, which the function gets as it is read.
+    What a function that is not ours has written stays out of the log (``is_ours``).
     """
 
     program: str
@@ -58,6 +57,7 @@ class Work:
     limits: Limits
     files: Mapping[str, Path | bytes] = field(default_factory=dict)
     shared: Path | None = None
+    is_ours: bool = True
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _result(code: int | None, folder: Path, work: Work) -> Any:
             "%s ended with %s: %s",
             work.program,
             code,
-            _read(folder / SAID, MAX_LOGGED).decode(errors="replace"),
+            _read(folder / SAID, MAX_LOGGED).decode(errors="replace") if work.is_ours else "(not ours)",
         )
         raise ProgramFailed(f"the process ended with {code}")
     try:
@@ -258,10 +258,7 @@ class ForkServer:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
-        """The exit code of a process that did this in the folder, and its seconds of computing.
-
-        The code is None where it ran out of time. Raises ServerLost, also where its turn was ended.
-        """
+        """Exit code (None where out of time) and seconds of computing. Raises ServerLost."""
         with self.begin(
             work.program,
             work.arguments,

@@ -1,16 +1,229 @@
 """What a process gives up before it looks at a stranger's file, as far as the kernel lets it."""
 
 import ctypes
+import errno
 import os
 import sys
 import sysconfig
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from citeboard.core.confined.landlock import restrict_files
-from citeboard.core.confined.namespaces import close_files
-from citeboard.core.confined.seccomp import restrict_calls
+_SET_SECCOMP, _MODE_FILTER = 22, 2
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_NUMBER_AT, _ARCHITECTURE_AT = 0, 4
+_ALLOW, _KILL_PROCESS = 0x7FFF0000, 0x80000000
+_REFUSE = 0x00050000 | errno.EPERM
+_X32 = 0x40000000
+
+_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+#: Numbers on x86_64 and on aarch64; None where the architecture has no such call.
+_Calls = dict[str, tuple[int | None, int | None]]
+_NETWORK: _Calls = {
+    "socket": (41, 198),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+}
+_OTHERS: _Calls = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kill": (62, 129),
+    "tkill": (200, 130),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
+    "pidfd_open": (434, 434),
+    "pidfd_getfd": (438, 438),
+}
+_SYSTEM: _Calls = {
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "acct": (163, 89),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "swapon": (167, 224),
+    "reboot": (169, 142),
+    "init_module": (175, 105),
+    "delete_module": (176, 106),
+    "finit_module": (313, 273),
+    "kexec_load": (246, 104),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "perf_event_open": (298, 241),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "mount_setattr": (442, 442),
+}
+#: Memory and messages that processes share by name, System V's and POSIX's.
+_SHARED: _Calls = {
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "mq_timedsend": (242, 182),
+    "mq_timedreceive": (243, 183),
+    "mq_notify": (244, 184),
+    "mq_getsetattr": (245, 185),
+}
+_REFUSED = _NETWORK | _OTHERS | _SYSTEM | _SHARED
+#: What is left to a process that only reads files and computes: on x86_64, and on aarch64.
+_READING = (
+    # Files that are open or can be opened, and their folders.
+    (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137, 138, 217, 221, 257, 258,
+     262, 263, 264, 267, 268, 269, 280, 285, 292, 293, 316, 326, 332, 436, 437, 439),
+    (17, 23, 24, 25, 29, 32, 34, 35, 38, *range(43, 51), 52, 53, 56, 57, 59, *range(61, 69), 71, 78, 79, 80,
+     82, 83, 88, 166, 223, 276, 285, 291, 436, 437, 439),
+), (
+    # Memory, signals to itself, waiting, clocks, chance, what it is and may use, and its end.
+    (*range(9, 16), 23, 24, 25, 26, 27, 28, 34, 35, 39, 60, 63, *range(96, 101), 102, 104, 107, 108, 110, 127,
+     128, 130, 131, 140, 158, 186, 202, 204, 218, 219, 228, 229, 230, 231, 270, 271, 273, 302, 318, 324, 334),
+    (72, 73, 93, 94, 96, 98, 99, 101, 113, 114, 115, 123, 124, 128, *range(132, 138), 139, 141, 153, 160, 163,
+     165, 169, *range(172, 180), 214, 215, 216, 222, 226, 227, 232, 233, 261, 278, 283, 293),
+)  # fmt: skip
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("if_true", ctypes.c_uint8),
+        ("if_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    )
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("instructions", ctypes.POINTER(_Instruction)))
+
+
+def has_call_filter() -> bool:
+    return sys.platform == "linux" and os.uname().machine in _ARCHITECTURES
+
+
+def restrict_calls(*, may_start_processes: bool) -> bool:
+    """By seccomp leave what reading files takes, and starting processes; False where the kernel cannot."""
+    if not has_call_filter():
+        return False
+    architecture, column = _ARCHITECTURES[os.uname().machine]
+    if may_start_processes:
+        numbers = [number for numbers in _REFUSED.values() if (number := numbers[column]) is not None]
+        otherwise, if_named = _ALLOW, _REFUSE
+    else:
+        numbers = [number for group in _READING for number in group[column]]
+        otherwise, if_named = _REFUSE, _ALLOW
+    # A jump counts the instructions it leaves out; the last two are for what is not named and what is.
+    instructions = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, _KILL_PROCESS),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_AT_LEAST, 0, 1, _X32),
+        (_RETURN, 0, 0, _REFUSE),
+        *((_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)),
+        (_RETURN, 0, 0, otherwise),
+        (_RETURN, 0, 0, if_named),
+    ]
+    rows = (_Instruction * len(instructions))(*(_Instruction(*row) for row in instructions))
+    program = _Program(len(rows), rows)
+    libc = ctypes.CDLL(None, use_errno=True)
+    return bool(libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
+
+
+#: System calls of Landlock, the same on every architecture.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_ASK_VERSION, _PATH_BENEATH = 1, 1
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
+_TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
+#: The rights of each version of the interface, from the first on: so many bits.
+_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
+_LATEST_FILE_BITS = 16
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_FOR_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
+_ALL_TCP, _ALL_SCOPES = 0b11, 0b11
+_TCP_SINCE, _SCOPES_SINCE = 4, 6
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
+
+
+class _PathRule(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def landlock_version() -> int:
+    if sys.platform != "linux":
+        return 0
+    number: int = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    return max(0, number)
+
+
+def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
+    """By Landlock close all but these files and folders, and TCP; False where the kernel cannot.
+
+    It needs no privilege (Linux 5.13; TCP from 6.7, signals from 6.12). What is restricted cannot be opened
+    again, and holds for whatever the process starts. See `landlock(7)`.
+    """
+    number = landlock_version()
+    if not number:
+        return False
+    rights = (1 << _FILE_BITS.get(number, _LATEST_FILE_BITS)) - 1
+    ruleset = _Ruleset(
+        rights, _ALL_TCP if number >= _TCP_SINCE else 0, _ALL_SCOPES if number >= _SCOPES_SINCE else 0
+    )
+    size = 24 if number >= _SCOPES_SINCE else 16 if number >= _TCP_SINCE else 8
+    rules = _libc().syscall(_CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
+    if rules < 0:
+        return False
+    try:
+        for paths, allowed in ((readable, _READ & rights), (writable, rights & ~_EXECUTE)):
+            for path in paths:
+                _allow(rules, path, allowed)
+        return bool(_libc().syscall(_RESTRICT_SELF, rules, 0) == 0)
+    finally:
+        os.close(rules)
+
+
+def _allow(rules: int, path: Path, allowed: int) -> None:
+    try:
+        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        rule = _PathRule(allowed if path.is_dir() else allowed & _FOR_FILES, parent)
+        if _libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0) != 0:
+            raise OSError(ctypes.get_errno(), "landlock_add_rule", str(path))
+    finally:
+        os.close(parent)
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
 
 #: The user that owns nothing, by the number it has wherever there is one.
 NOBODY = 65534
@@ -66,3 +279,61 @@ def interpreter_folders() -> list[Path]:
 def _control(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+_NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+_DETACH = 2
+#: Numbers of pivot_root.
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_ROOT, _BEFORE = ".root", ".before"
+
+
+def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
+    """Leave these folders, and ``writable``, the present one; False where the kernel makes no namespaces."""
+    pivot_root = _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
+    if pivot_root is None:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group, own = os.geteuid(), os.getegid(), writable.resolve()
+    if libc.unshare(_NEW_MOUNTS) != 0:
+        if libc.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
+            return False
+        for name, content in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{user} {user} 1"),
+            ("gid_map", f"{group} {group} 1"),
+        ):
+            Path(f"/proc/self/{name}").write_text(content)
+
+    def mount(source: str, target: Path, kind: str | None, flags: int) -> None:
+        given = (source.encode(), os.fsencode(target), kind and kind.encode(), ctypes.c_ulong(flags), None)
+        if libc.mount(*given) != 0:
+            raise OSError(ctypes.get_errno(), "mount", str(target))
+
+    mount("none", Path("/"), None, _RECURSIVE | _PRIVATE)
+    root = own / _ROOT
+    root.mkdir()
+    # In here the folder is an empty one; outside, nothing of it is seen.
+    mount("none", root, "tmpfs", _NO_SUID | _NO_DEVICES)
+    for path in dict.fromkeys([*(folder.resolve() for folder in readable if folder.is_dir()), own]):
+        target = root / path.relative_to("/")
+        target.mkdir(parents=True, exist_ok=True)
+        mount(str(path), target, None, _BIND)
+        if path != own:
+            # What a user may not take away from a mount that was there before.
+            flags = os.statvfs(target).f_flag & (_NO_SUID | _NO_DEVICES | 8 | 1024 | 2048)
+            mount("none", target, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | flags)
+    for link in (Path("/lib"), Path("/lib64")):
+        if link.is_symlink():
+            with suppress(FileExistsError):
+                (root / link.name).symlink_to(link.readlink())
+    (root / _BEFORE).mkdir()
+    if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
+        raise OSError(ctypes.get_errno(), "pivot_root")
+    os.chdir("/")
+    if libc.umount2(os.fsencode(f"/{_BEFORE}"), _DETACH) != 0:
+        raise OSError(ctypes.get_errno(), "umount2")
+    Path(f"/{_BEFORE}").rmdir()
+    os.chdir(own)
+    return True

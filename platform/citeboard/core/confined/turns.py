@@ -87,6 +87,35 @@ class Turn:
                 self.line.shutdown(socket.SHUT_RDWR)
 
 
+class Used(Counter[str]):
+    """Seconds of computing that accounts, teams and networks have had in this hour.
+
+    Of each hour a ``remembered`` part counts in the next, and of that again.
+    """
+
+    def __init__(self, remembered: float = 0.0) -> None:
+        super().__init__()
+        self._remembered = remembered
+        self._lock = threading.Lock()
+        self._hour = 0
+
+    def add(self, keys: tuple[str, ...], seconds: float) -> None:
+        with self._lock:
+            self.update(dict.fromkeys(keys, seconds))
+
+    def begin_hour(self) -> int:
+        """Forgets of the last what is not remembered; the seconds that are left of this one."""
+        hour, passed = divmod(int(time.monotonic()), HOUR)
+        with self._lock:
+            if hour > self._hour:
+                part = self._remembered ** (hour - self._hour)
+                left = {key: part * seconds for key, seconds in self.items() if part * seconds >= 1}
+                self._hour = hour
+                self.clear()
+                self.update(left)
+        return HOUR - passed
+
+
 class Turns:
     """At most ``size`` at work at once, and of one account at most all but one of them.
 
@@ -102,8 +131,7 @@ class Turns:
         self._waiting: list[Turn] = []
         self._running: list[Turn] = []
         self._numbers = itertools.count()
-        self._used: Counter[str] = Counter()
-        self._hour = 0
+        self.used = Used()
 
     @contextmanager
     def turn(self, sender: Sender | None) -> Iterator[Turn]:
@@ -118,7 +146,7 @@ class Turns:
             finally:
                 self._waiting.remove(turn)
             turn.began = time.monotonic()
-            turn.behind = int(self._used[sender.keys[1]]) if sender else 0
+            turn.behind = int(self.used[sender.keys[1]]) if sender else 0
             self._running.append(turn)
         try:
             yield turn
@@ -131,8 +159,7 @@ class Turns:
 
     def charge(self, turn: Turn, seconds: float) -> None:
         if turn.sender is not None:
-            with self._changed:
-                self._used.update(dict.fromkeys(turn.sender.keys, seconds))
+            self.used.add(turn.sender.keys, seconds)
 
     @property
     def present(self) -> int:
@@ -143,13 +170,9 @@ class Turns:
             return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
 
     def _refuse_used_up(self, turn: Turn) -> None:
-        hour, passed = divmod(int(time.monotonic()), HOUR)
-        if hour != self._hour:
-            self._hour = hour
-            self._used.clear()
-        sender = turn.sender
-        if sender and sender.gives_way and self._used[sender.keys[1]] >= self._hourly_seconds:
-            raise HourUsed(self._hourly_seconds, HOUR - passed)
+        left, sender = self.used.begin_hour(), turn.sender
+        if sender and sender.gives_way and self.used[sender.keys[1]] >= self._hourly_seconds:
+            raise HourUsed(self._hourly_seconds, left)
 
     def _turn_away(self, turn: Turn) -> None:
         """Where more are here than may be, whoever would come last goes: this one or another who waits."""
@@ -194,5 +217,5 @@ class Turns:
         if turn.sender is None:
             return (0, 0, 0, 0, turn.number)
         under_way = 0.0 if turn.began is None else time.monotonic() - turn.began
-        used = [int(self._used[key] + under_way) for key in turn.sender.keys]
+        used = [int(self.used[key] + under_way) for key in turn.sender.keys]
         return (int(not turn.sender.submits), *used, turn.number)

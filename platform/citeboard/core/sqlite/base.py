@@ -13,10 +13,7 @@ os.register_at_fork(after_in_child=_WRITERS.clear)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Transactions of one process come one after the other.
-
-    SQLite has no queue: who waits looks ever more seldom, and has no chance against those who came later.
-    """
+    """Transactions of one process come one after the other, since SQLite has no queue."""
 
     _turn: threading.Lock | None = None
     #: Device and number of the file, from before it was opened; a file that took its place has others.

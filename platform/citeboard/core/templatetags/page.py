@@ -1,23 +1,48 @@
 import datetime as dt
+import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from django import template
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.utils.functional import Promise
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core import markdown as md
 from citeboard.core import words
-from citeboard.core.instants import MONTHS, zone_name, zone_of
-from citeboard.core.js_translations import WORDS
-from citeboard.core.language import ENGLISH
+from citeboard.core.instants import MONTHS, WITHOUT_END, written_instant, zone_name, zone_of
 from citeboard.core.legal_pages import Notice
 from citeboard.core.legal_pages import notices as notices_of_site
+from citeboard.core.middleware import ENGLISH
+
+#: By what a script calls them, which is how they read in English.
+WORDS: dict[str, str | Promise] = {
+    "Copy": _("Copy"),
+    "Copied": _("Copied"),
+    "Not copied: select the text": _("Not copied: select the text"),
+    "Or drop the file anywhere on this form.": _("Or drop the file anywhere on this form."),
+    "The run did not reach the site. Nothing was stored or counted; try again.": _(
+        "The run did not reach the site. Nothing was stored or counted; try again."
+    ),
+    "Exact times": _("Exact times"),
+    "Times from now": _("Times from now"),
+    "Dark colours": _("Dark colours"),
+    "Light colours": _("Light colours"),
+    "just now": _("just now"),
+    "in less than a minute": _("in less than a minute"),
+    "here": _("here"),
+}
+
 
 register = template.Library()
+#: As a change in a history keeps one.
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
 @register.filter
@@ -40,6 +65,18 @@ def counted(number: int, nouns: str) -> str:
 @register.filter
 def setting(value: object) -> str:
     return words.setting(value)
+
+
+@register.simple_tag(takes_context=True)
+def setting_of_then(context: Mapping[str, Any], value: object) -> str:
+    """As a history keeps it: an instant on the clocks of the season that the page is of, and in UTC."""
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        return words.setting(value)
+    if dt.datetime.fromisoformat(value) >= WITHOUT_END:
+        return gettext("no end")
+    at, name = dt.datetime.fromisoformat(value), getattr(context.get("season"), "time_zone", "UTC")
+    in_utc = f"{written_instant(at, zone_of('UTC'))} UTC"
+    return in_utc if name == "UTC" else f"{written_instant(at, zone_of(name))} {zone_name(name)} ({in_utc})"
 
 
 @register.filter

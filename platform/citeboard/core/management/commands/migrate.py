@@ -29,10 +29,7 @@ class Command(migrate.Command):
 
 
 def _make_tables(connection: BaseDatabaseWrapper) -> None:
-    """Of an empty database, as the models have them: what all migrations come to, in a fraction of the time.
-
-    What migrations do to rows has none to do it to, but for the epoch.
-    """
+    """Of an empty database, as the models have them: what all migrations come to, sooner."""
     executor = MigrationExecutor(connection)
     with connection.schema_editor() as editor:
         models: list[type[Model]] = [executor.recorder.Migration, *apps.get_models()]

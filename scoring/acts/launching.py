@@ -1,0 +1,200 @@
+"""A season from one calendar to its opening: its dates in one table, and what is done once for all tasks."""
+
+import datetime as dt
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.core.instants import WITHOUT_END
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.acts.declared import ActForm, MomentField, by_organisers
+from scoring.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
+from scoring.acts.rehearsal import Said, perform
+from scoring.acts.seasons import CHANGE_SETTINGS
+from scoring.ops.launching import scored_phases, send_test_mail
+from scoring.worker import baseline_runs
+from scoring.worker.rescoring import GoldRefused
+from tasks.models import Gold, Phase, Season, Task
+from tasks.models.seasons import SEASON_DATES
+from tasks.seasons.file.entries import SEASON, phase_prefix
+from tasks.seasons.file.export import structure_of
+from tasks.seasons.file.load import change_settings
+from tasks.seasons.presets import MAX_DAYS, forget
+from tasks.seasons.timeline import time_line
+
+MOVE, COPY = "move", "copy"
+#: Of a file of gold that cannot be read, told beside others.
+MAX_PROBLEMS = 5
+
+
+class CalendarForm(ActForm):
+    """Dates of a season and its phases, by their keys in the season file; those chosen move or are copied."""
+
+    do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
+    chosen = forms.MultipleChoiceField(required=False)
+    days = forms.IntegerField(label=_("Days"), required=False, min_value=-MAX_DAYS, max_value=MAX_DAYS)
+    into = forms.MultipleChoiceField(
+        label=_("Into the tasks"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
+        super().__init__(data, of=of)
+        self.line = time_line(of)
+        self.phases: dict[str, Phase] = {
+            phase_prefix(row["task"].slug, row["phase"].slug): row["phase"] for row in self.line["lines"]
+        }
+        for name in SEASON_DATES:
+            self._moment(name, Season.date_label(name), getattr(of, name), of)
+        for key, phase in self.phases.items():
+            end = phase.closes if phase.has_end else None
+            for name, words, at in (
+                ("opens", gettext("Opens"), phase.opens),
+                ("closes", gettext("Closes"), end),
+            ):
+                self._moment(f"{key}.{name}", f"{words}, {phase.task}, {phase}", at, phase)
+        self.fields["chosen"].choices = [(key, key) for key in (*SEASON_DATES, *self.phases)]  # type: ignore[attr-defined]
+        tasks = Task.objects.filter(season=of, is_reported_only=False)
+        self.fields["into"].choices = [(task.slug, str(task)) for task in tasks]  # type: ignore[attr-defined]
+
+    def _moment(self, key: str, label: str, at: dt.datetime | None, of: Season | Phase) -> None:
+        field = MomentField(label=label, zone=of.zone, required=key.endswith(".opens"))
+        field.widget.attrs["aria-label"] = label
+        self.fields[key], self.initial[key] = field, at
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """As the table shows them: phases with their pictures, then the season's own dates."""
+        bars = {row["label"]: row["bar"] for row in self.line["dates"]}
+        chosen = set(self["chosen"].value() or ())
+        rows = [
+            {**row, "key": key, "opens": self[f"{key}.opens"], "closes": self[f"{key}.closes"]}
+            for key, row in zip(self.phases, self.line["lines"], strict=True)
+        ]
+        labels = {name: Season.date_label(name) for name in SEASON_DATES}
+        rows += [
+            {"key": name, "label": label, "bar": bars.get(label, ""), "opens": self[name]}
+            for name, label in labels.items()
+        ]
+        return [{**row, "is_chosen": row["key"] in chosen} for row in rows]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        do, chosen, days = cleaned.get("do"), cleaned.get("chosen", []), cleaned.get("days")
+        if do and not chosen:
+            self.add_error(None, gettext("Choose the rows first."))
+        if do == MOVE and days is None:
+            self.add_error("days", gettext("By how many days?"))
+        values: dict[str, Any] = {}
+        for key, before in self.initial.items():
+            if key in cleaned and cleaned[key] != before:
+                end = WITHOUT_END if key.endswith(".closes") else None
+                values[key if "." in key else f"{SEASON}.{key}"] = cleaned[key] or end
+        if not self.errors and do == MOVE:
+            self._move(values, chosen, dt.timedelta(days=days or 0))
+        if not self.errors and do == COPY:
+            self._copy(values, chosen, cleaned["into"])
+        return {"values": values}
+
+    def _move(self, values: dict[str, Any], chosen: list[str], by: dt.timedelta) -> None:
+        for chosen_key in chosen:
+            phase = self.phases.get(chosen_key)
+            row, names = (phase, list(Phase.SETTINGS)) if phase else (self.of, [chosen_key])
+            for name in names:
+                key = f"{chosen_key if phase else SEASON}.{row.key(name)}"
+                at = values.get(key, getattr(row, name))
+                if isinstance(at, dt.datetime) and at < WITHOUT_END:
+                    values[key] = at + by
+
+    def _copy(self, values: dict[str, Any], chosen: list[str], into: list[str]) -> None:
+        phases = [self.phases[key] for key in chosen if key in self.phases]
+        if not into or not phases:
+            self.add_error("into", gettext("Choose phases, and the tasks that get them."))
+        tables = {
+            phase_prefix(task["slug"], table["slug"]): table
+            for task in structure_of(self.of)["tasks"]
+            for table in task["phases"]
+        }
+        for phase in phases:
+            source = phase_prefix(phase.task.slug, phase.slug)
+            table = dict(tables[source])
+            forget(Phase, table)
+            del table["slug"]
+            for slug in into:
+                prefix = phase_prefix(slug, phase.slug)
+                if prefix in tables:
+                    words = gettext("%(task)s has a phase “%(phase)s” already.")
+                    self.add_error("into", words % {"task": slug, "phase": phase.slug})
+                values |= {
+                    f"{prefix}.{key}": values.get(f"{source}.{key}", own) for key, own in table.items()
+                }
+
+
+class FirstGoldForm(ActForm):
+    """Files for all splits that have no gold yet; those left empty come later."""
+
+    reason = forms.CharField(label=_("Reason"), max_length=500, initial=_("The first version."))
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
+        super().__init__(data, files, of=of)
+        there = set(Gold.objects.filter(task__season=of).values_list("task", "split"))
+        self.splits = {
+            f"gold-{task.slug}-{split}": (task, split)
+            for task, split in GoldForm(of=of).splits.values()
+            if (task.pk, split) not in there and not task.is_reported_only
+        }
+        for name, (task, split) in self.splits.items():
+            self.fields[name] = forms.FileField(label=f"{task}, {split}", required=False)
+        self.order_fields([*self.splits, "reason"])
+
+    def publish(self, by: User) -> int:
+        """All of them or none; what is wrong with a file stands at its field. How many were published."""
+        ready = []
+        for name in filter(self.cleaned_data.get, self.splits):
+            facts = {"splits": [self.splits[name]], "file": self.cleaned_data[name], "again": False}
+            try:
+                ready.append(packed_gold({**facts, "reason": self.cleaned_data["reason"]}, by))
+            except GoldRefused as refused:
+                self.add_error(name, [str(problem) for problem in refused.problems[:MAX_PROBLEMS]])
+        if not ready and not self.errors:
+            self.add_error(None, gettext("Choose the files that hold the gold."))
+        if self.errors:
+            return 0
+        with transaction.atomic():
+            for filled in ready:
+                perform(PUBLISH_GOLD, self.of, by, filled, Said())
+        return len(ready)
+
+
+def _ask_everywhere(*, season: Season, by: User) -> int:
+    phases = [phase for phase in scored_phases(season) if Gold.objects.current(phase)]
+    if not phases:
+        raise ValidationError(gettext("No phase has gold yet."))
+    first = [(phase, baseline_runs.names_for(phase)[:1]) for phase in phases]
+    asked = [baseline_runs.ask(phase=phase, names=names, by=by) for phase, names in first]
+    return sum(one.is_new for several in asked for one in several)
+
+
+CALENDAR = replace(CHANGE_SETTINGS, form=CalendarForm, done=_("The calendar is saved."))
+OPEN_SEASON = replace(
+    CHANGE_SETTINGS,
+    service=lambda season, by: (
+        season.is_public or change_settings(season=season, values={f"{SEASON}.public": True}, by=by)
+    ),
+    done=_("The season is open to everybody."),
+)
+COMPUTE_FIRST = by_organisers(
+    _ask_everywhere,
+    "Have a built-in baseline of every phase with gold computed and scored; for organisers.",
+    lambda new, _filled: gettext("%(baselines)s queued.") % {"baselines": counted(new, "baseline")},
+)
+TEST_MAIL = by_organisers(
+    send_test_mail,
+    "Send a mail to the organiser who asks, to see whether the mail server takes it.",
+    _("The mail server has taken a mail to you."),
+)

@@ -1,0 +1,399 @@
+"""An act of organisers before it is done: done in a transaction that is taken back, and what differs.
+
+What changes nothing for anybody is done at once; else it is asked once whether to go on: with a typed name
+and a reason where it cannot be taken back, touches confirmed results or lets something out too early.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max, Model
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
+from citeboard.core.words import counted, listed
+from citeboard.teams.models import User
+from scoring.acts.declared import Act
+from scoring.board.confirming import official_since, results_of
+from scoring.board.counting import board_gold, counting_runs, unsettled
+from scoring.board.standings import Row, rank
+from scoring.board.who_knows import GROUPS, who_knows
+from scoring.models import Evaluation
+from scoring.ops.undoing import note_posts
+from tasks.gold.content import Compared, compared
+from tasks.gold.early import WORDS, GoingOn, WouldLetOut, going_on
+from tasks.gold.secrecy import NEVER, Kind
+from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Submission
+from tasks.notifications.events import OF_DATES
+from tasks.notifications.wording import words_of
+from tasks.seasons.file.entries import phase_prefix, task_prefix
+from tasks.webhooks.services import holding
+
+#: Settings of a task or a phase from which no result follows.
+_OF_WORDS = ("title", "summary", "board", "board_from", "board_then", "shows_teams", "inputs_from")
+_SOONEST = dict.fromkeys(GROUPS, NEVER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What people are told, in words of which ``title`` and ``text`` are one of them's."""
+
+    kind: str
+    people: int
+    mails: int
+    title: str
+    text: str
+    is_at_once: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """A run that counts otherwise; a rank is empty of one that stands on no board."""
+
+    phase: str
+    system: str
+    team: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldStep:
+    split: str
+    version: int
+    digest: str
+    before: int | None
+    instances: int
+    counts: Compared | None
+
+
+@dataclass(kw_only=True)
+class Rehearsal:
+    """What would be done, in the words of the history, and what follows for whom."""
+
+    done: list[str] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    posted: int = 0
+    gold: list[GoldStep] = field(default_factory=list)
+    scored: list[str] = field(default_factory=list)
+    #: By which runs would be scored again.
+    scorings: list[dict[str, Any]] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    confirmed: list[str] = field(default_factory=list)
+    early: WouldLetOut | None = None
+    is_final: bool = False
+    name: str = ""
+
+    @property
+    def asks(self) -> bool:
+        consequences = (self.seen, self.told, self.posted, self.scored, self.moved)
+        return self.asks_for_name or any(consequences)
+
+    @property
+    def asks_for_name(self) -> bool:
+        return bool(self.is_final or self.confirmed or self.early)
+
+    @property
+    def digest(self) -> str:
+        """Of what it was computed from, but for instants, which are others with every look."""
+        told = [(told.kind, told.people) for told in self.told]
+        before = [(change["key"], change["before"]) for change in self.changes]
+        facts = [self.seen, told, self.gold, self.scored, self.moved, self.confirmed, before]
+        early = [(early.phase.pk, early.kind) for early in self.early.told] if self.early else []
+        return hashlib.sha256(repr([*facts, early]).encode()).hexdigest()[:32]
+
+    @property
+    def lets_out(self) -> list[dict[str, object]]:
+        return [early.as_dict() for early in self.early.told] if self.early else []
+
+
+class AskFirst(Refused):
+    """Nothing was done; the rehearsal says what would be."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self.rehearsal = rehearsal
+        words = _("this touches what is settled; to go on, type “%(name)s” and a reason")
+        super().__init__(words % {"name": rehearsal.name})
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came with an act: what was shown before (None of a program, which is not asked), name, reason."""
+
+    shown: str | None = None
+    typed: GoingOn = field(default_factory=lambda: GoingOn("", ""))
+
+    def goes_on(self, rehearsal: Rehearsal) -> bool:
+        if rehearsal.asks_for_name and (self.typed.task != rehearsal.name or not self.typed.reason):
+            return False
+        return self.shown is None or not rehearsal.asks or self.shown == rehearsal.digest
+
+
+def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said) -> Any:
+    """Do it, where nobody has to be asked or somebody has answered. Raises AskFirst."""
+    if not act.is_rehearsed:
+        return act(thing, by, **filled)
+    ready = act.ready(filled, by)
+    season = season_of(thing)
+    return done(season, by, lambda: act(thing, by, **ready), said, is_final=act.is_final)
+
+
+def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
+    ready = act.ready(filled, by)
+    return rehearse(season_of(thing), lambda: act(thing, by, **ready), is_final=act.is_final)
+
+
+def done(season: Season, by: User, do: Callable[[], Any], said: Said, *, is_final: bool = False) -> Any:
+    rehearsal = rehearse(season, do, is_final=is_final)
+    if not said.goes_on(rehearsal):
+        # A program is told in the words that it knows.
+        raise rehearsal.early if rehearsal.early and said.shown is None else AskFirst(rehearsal)
+    last = _last(AuditEntry)
+    with holding() as events:
+        made = do()
+    if rehearsal.confirmed and not rehearsal.early:
+        facts = {"what": "; ".join(rehearsal.confirmed), "reason": said.typed.reason}
+        audit.record("went-on", actor=by, subject=season, place=season, facts=facts)
+    note_posts(season, last, events)
+    return made
+
+
+def season_of(thing: Any) -> Season:
+    while not isinstance(thing, Season):
+        thing = next(getattr(thing, name) for name in ("season", "task", "phase") if hasattr(thing, name))
+    return thing
+
+
+def rehearse(season: Season, do: Callable[[], Any], *, is_final: bool = False) -> Rehearsal:
+    """Raises what the act itself refuses."""
+    try:
+        # As though nobody had said anything yet, so that it comes to the same once somebody has.
+        with going_on("", ""):
+            return _rehearsed(season, do, Rehearsal(is_final=is_final, name=season.title))
+    except WouldLetOut as early:
+        with going_on(early.task, "-"):
+            return _rehearsed(season, do, Rehearsal(is_final=is_final, name=early.task, early=early))
+
+
+def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehearsal:
+    before = _State.of(season)
+    with transaction.atomic():
+        # Nothing that is kept of boards by their version is of what is never done.
+        unique = 1 + secrets.randbelow(1 << 40)
+        Phase.objects.filter(task__season=season).update(version=F("version") + unique)
+        marks = {model: _last(model) for model in (AuditEntry, Notification, Delivery, Job)}
+        do()
+        now = Season.objects.get(pk=season.pk)
+        entries = AuditEntry.objects.filter(pk__gt=marks[AuditEntry]).exclude(action="let-out").order_by("pk")
+        found.done = [entry.words for entry in entries]
+        changes = [change for entry in entries for change in entry.changes if change["key"] != "rows"]
+        # Versions of the gold stand in a table of their own.
+        found.changes = [change for change in changes if ".gold." not in change["key"]]
+        found.told = list(_told(Notification.objects.filter(pk__gt=marks[Notification])))
+        found.posted = Delivery.objects.filter(pk__gt=marks[Delivery]).count()
+        after = _State.of(now)
+        queued = Job.objects.filter(pk__gt=marks[Job]).order_by()
+        scored = dict(queued.values_list("submission__phase").distinct().annotate(Max("pk")))
+        found.seen = list(_seen(season, now, before, after))
+        found.gold = list(_gold(before, after))
+        again = dict(_scored(before, after, scored))
+        found.scored = list(again.values())
+        found.scorings = [_scoring(phase, after) for pk, phase in after.phases.items() if pk in again]
+        found.moved = list(_moved(before, after))
+        found.confirmed = list(_confirmed(before, after, changes))
+        transaction.set_rollback(True)
+    return found
+
+
+def _last(model: type[Model]) -> int:
+    rows = getattr(model, "all_kinds", None) or model._default_manager  # noqa: SLF001  (documented)
+    return int(rows.aggregate(last=Max("pk"))["last"] or 0)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Of a season: what can be known of its gold and when, which versions hold, how runs rank."""
+
+    phases: dict[int, Phase]
+    known: dict[tuple[str, str, Kind], dict[str, Any]]
+    gold: dict[tuple[int, str], Gold]
+    left: dict[int, int]
+    ranked: dict[int, dict[int, Row]]
+    settled: dict[int, str]
+
+    @classmethod
+    def of(cls, season: Season) -> "_State":
+        phases = Phase.objects.filter(task__season=season).select_related("task__season")
+        in_order = list(phases.order_by("task__position", "position", "opens"))
+        golds = {(gold.task_id, gold.split): gold for gold in _golds(season)}
+        known = {
+            (str(content.task), content.split, row.kind): row.times if content.versions else _SOONEST
+            for content in who_knows(season)
+            for row in content.rows
+        }
+        scored = [phase for phase in in_order if (phase.task_id, phase.split) in golds and phase.task.rules]
+        newest = {phase.pk: golds[phase.task_id, phase.split] for phase in scored}
+        return cls(
+            {phase.pk: phase for phase in in_order},
+            known,
+            golds,
+            {phase.pk: unsettled(phase, newest[phase.pk]).count() for phase in scored},
+            {phase.pk: _ranked(phase) for phase in scored},
+            {phase.pk: words for phase in scored if (words := _settled(phase))},
+        )
+
+
+def _golds(season: Season) -> Iterable[Gold]:
+    return Gold.objects.filter(task__season=season).select_related("task").order_by("number")
+
+
+def _ranked(phase: Phase) -> dict[int, Row]:
+    """As organisers see the board, by value."""
+    gold = board_gold(phase)
+    rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
+    values = dict(
+        Evaluation.objects.filter(pk__in=[row.evaluation for row in rows]).values_list("pk", "rank_value")
+    )
+    for row in rows:
+        row.value = values[row.evaluation]
+    rank(rows)
+    return {row.submission: row for row in rows}
+
+
+def _settled(phase: Phase) -> str:
+    """What teams have confirmed, or that results are official, in words; empty where neither is."""
+    if not phase.confirms_results or phase.closes > timezone.now():
+        return ""
+    results, named = results_of(phase), {"task": phase.task, "phase": phase}
+    if official_since(phase, results) is not None:
+        return _("the results of %(task)s, %(phase)s, are official") % named
+    confirmed = sum(result.is_confirmed for result in results)
+    words = ngettext(
+        "%(number)s result of %(task)s, %(phase)s, is confirmed",
+        "%(number)s results of %(task)s, %(phase)s, are confirmed",
+        confirmed,
+    )
+    return words % {**named, "number": confirmed} if confirmed else ""
+
+
+def _told(rows: Any) -> Iterable[Told]:
+    by_kind: dict[str, list[Notification]] = {}
+    for row in rows.select_related("season", "team", "phase__task", "submission", "user").order_by("pk"):
+        by_kind.setdefault(row.kind, []).append(row)
+    for kind, told in by_kind.items():
+        words = words_of(told[0])
+        yield Told(
+            kind=kind,
+            people=len({row.user_id for row in told}),
+            mails=sum(row.job_id is not None for row in told),
+            title=words.title,
+            text=words.text,
+            is_at_once=kind in OF_DATES,
+        )
+
+
+def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterable[str]:
+    if now.is_public and not season.is_public:
+        yield _("Everybody: that there is %(season)s, with its pages") % {"season": now}
+    for (task, split, kind), times in after.known.items():
+        earlier = before.known.get((task, split, kind), _SOONEST)
+        groups: dict[tuple[Any, Any], list[str]] = {}
+        for group, at in times.items():
+            was = earlier[group]
+            if was is not None and (at is None or at < was):
+                groups.setdefault((was, at), []).append(str(GROUPS[group]))
+        for (was, at), names in groups.items():
+            words = _("%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s")
+            yield words % {
+                "who": listed(names),
+                "what": WORDS[kind],
+                "task": task,
+                "split": split,
+                "after": _when(at),
+                "before": _when(was),
+            }
+
+
+def _when(at: Any) -> str:
+    if at is None:
+        return _("now")
+    return _("never") if at == NEVER else _("from %(instant)s") % {"instant": f"{at:%Y-%m-%d %H:%M} UTC"}
+
+
+def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
+    for split, gold in after.gold.items():
+        was = before.gold.get(split)
+        if was is None or was.pk != gold.pk:
+            yield GoldStep(
+                split=f"{gold.task}, {gold.split}",
+                version=gold.number,
+                digest=gold.digest,
+                before=was.number if was else None,
+                instances=gold.instances,
+                counts=compared(was, gold) if was else None,
+            )
+
+
+def _scoring(phase: Phase, after: _State) -> dict[str, Any]:
+    task = phase.task
+    return {
+        "phase": phase.pk,
+        "gold": after.gold[task.pk, phase.split].file,
+        "type": task.task_type.reference,
+        "rules": task.ranking_rules,
+        "options": task.options,
+        "rank_by": task.rank_by,
+    }
+
+
+def _scored(before: _State, after: _State, queued: Mapping[int, int]) -> Iterable[tuple[int, str]]:
+    for pk, phase in after.phases.items():
+        runs = max(after.left.get(pk, 0) - before.left.get(pk, 0), 0)
+        if runs or pk in queued:
+            scored = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED).count()
+            words = _("%(task)s, %(phase)s: %(runs)s")
+            named = {"task": phase.task, "phase": phase, "runs": counted(runs or scored, "run")}
+            yield pk, words % named
+
+
+def _moved(before: _State, after: _State) -> Iterable[Moved]:
+    for pk, phase in after.phases.items():
+        old, new = before.ranked.get(pk, {}), after.ranked.get(pk, {})
+        for run in dict.fromkeys([*old, *new]):
+            was, row = old.get(run), new.get(run)
+            one = row or was
+            ranks = [_rank(was), _rank(row)]
+            if one is not None and ranks[0] != ranks[1]:
+                yield Moved(
+                    phase=f"{phase.task}, {phase}",
+                    system=one.system,
+                    team=one.display_name,
+                    before=ranks[0],
+                    after=ranks[1],
+                )
+
+
+def _rank(row: Row | None) -> str:
+    return "" if row is None else str(row.rank or "–")
+
+
+def _confirmed(before: _State, after: _State, changes: list[dict[str, Any]]) -> Iterable[str]:
+    keys = [str(change["key"]) for change in changes]
+    for pk, words in before.settled.items():
+        phase = before.phases[pk]
+        own = (f"{task_prefix(phase.task.slug)}.", f"{phase_prefix(phase.task.slug, phase.slug)}.")
+        gold = f"{own[0]}gold.{phase.split}"
+        names = {key.removeprefix(prefix) for key in keys for prefix in own if key.startswith(prefix)}
+        is_touched = gold in keys or any("." not in name and name not in _OF_WORDS for name in names)
+        if pk not in after.phases or is_touched:
+            yield words

@@ -1,0 +1,95 @@
+"""Backups in a bucket: the content of each file once, under its digest, and a manifest for each moment.
+
+A manifest is written last and names only what is there, so that one that was cut off is none. One program
+writes to a bucket at a time.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.core.files.storage import storages
+
+from citeboard.core.env import backend, bucket_at
+from scoring.ops.backups import MANIFEST, BackupRefused, read_manifest
+
+CONTENTS, MOMENTS = "contents", "moments"
+
+
+def opened(address: str) -> Any:
+    try:
+        return storages.create_storage(backend(bucket_at(address), Path()))
+    except ValueError as reason:
+        raise BackupRefused(f"{address} is no address of a bucket: s3://NAME/PREFIX?endpoint=URL") from reason
+
+
+def moments(bucket: Any) -> list[str]:
+    """The newest first."""
+    names = (entry.name for entry in bucket.entries(MOMENTS))
+    return sorted((Path(name).stem for name in names if name.endswith(".json")), reverse=True)
+
+
+def send(folder: Path, bucket: Any) -> tuple[str, int]:
+    """Its moment, and how many contents the bucket did not have."""
+    manifest = read_manifest(folder)
+    there = {entry.name: entry.size for entry in bucket.entries(CONTENTS)}
+    sent = 0
+    for name, (size, digest) in manifest.files.items():
+        content = f"{CONTENTS}/{digest}"
+        if there.get(content) != size:
+            bucket.delete(content)
+            _save(bucket, content, folder / name)
+            there[content] = size
+            sent += 1
+    moment = manifest.made_at.partition("+")[0].replace(":", "-")
+    _save(bucket, f"{MOMENTS}/{moment}.json", folder / MANIFEST)
+    return moment, sent
+
+
+def _save(bucket: Any, name: str, path: Path) -> None:
+    with path.open("rb") as content:
+        if bucket.save(name, File(content)) != name:
+            raise BackupRefused(f"{name} is in the bucket already; does another program write to it?")
+
+
+def fetch(bucket: Any, moment: str | None, target: Path) -> None:
+    """Into a folder that is then a backup, to be verified like any."""
+    if target.exists():
+        raise BackupRefused("it is there already; a backup is fetched to where nothing is")
+    known = moments(bucket)
+    chosen = moment or next(iter(known), "")
+    if chosen not in known:
+        words = f"there are {', '.join(known[:5])}" if known else "there is none"
+        raise BackupRefused(f"the bucket has no backup of {moment or 'any moment'}; {words}")
+    draft = target.with_name(f".{target.name}-fetched")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    _load(bucket, f"{MOMENTS}/{chosen}.json", draft / MANIFEST)
+    for name, (_, digest) in read_manifest(draft).files.items():
+        path = draft / name
+        if not path.resolve().is_relative_to(draft.resolve()):
+            raise BackupRefused(f"its manifest names {name}, which is outside of a backup")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _load(bucket, f"{CONTENTS}/{digest}", path)
+    draft.rename(target)
+
+
+def _load(bucket: Any, name: str, path: Path) -> None:
+    with bucket.open(name) as stored, path.open("wb") as copy:
+        shutil.copyfileobj(stored, copy)
+
+
+def remove_older(bucket: Any, keep: int) -> list[str]:
+    """All but so many moments, and the contents that none of those that stay names."""
+    known = moments(bucket)
+    wanted = set()
+    for moment in known[:keep]:
+        with bucket.open(f"{MOMENTS}/{moment}.json") as stored:
+            wanted |= {f"{CONTENTS}/{digest}" for _, digest in json.load(stored)["files"].values()}
+    for moment in known[keep:]:
+        bucket.delete(f"{MOMENTS}/{moment}.json")
+    for name in [entry.name for entry in bucket.entries(CONTENTS) if entry.name not in wanted]:
+        bucket.delete(name)
+    return known[keep:]

@@ -1,0 +1,130 @@
+"""What a season needs before it is opened, found in what there is, and how a participant would fare in it."""
+
+import secrets
+from dataclasses import dataclass
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+from django.db import transaction
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.refusals import Refused
+from citeboard.core.words import counted
+from citeboard.teams.membership import found_team
+from citeboard.teams.models import User
+from scoring.models import Evaluation
+from tasks.gold.early import kept_back
+from tasks.models import Gold, Phase, Season, Submission
+from tasks.registration.entries import accept_terms, approve_team, current_terms, register_team
+from tasks.submissions.submit import check_entry, require_terms
+
+MAIL_TESTED = "mail-tested"
+MAIL_PATIENCE = 10  # seconds
+#: Phases that are named where something is lacking in more.
+MAX_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """``href`` leads to where it is done."""
+
+    name: str
+    title: str
+    is_done: bool
+    words: str
+    href: str
+
+
+def steps(season: Season) -> list[Step]:
+    phases = scored_phases(season)
+    gold = {phase.pk: Gold.objects.current(phase) for phase in phases}
+    scored = Submission.objects.filter(phase__in=phases, status=Submission.Status.SCORED)
+    baselines = set(scored.filter(kind=Submission.Kind.BASELINE).values_list("phase", flat=True))
+    tried = set(
+        Evaluation.objects.filter(gold__in=filter(None, gold.values())).values_list("gold", flat=True)
+    )
+    has_gold = {pk for pk, known in gold.items() if known}
+    has_run = {pk for pk, known in gold.items() if known and known.pk in tried}
+    terms, stopped = current_terms(season), participants_walk(season)
+    version = _("Version %(number)s") % {"number": terms.number} if terms else _("None yet.")
+    early = "; ".join(row.words for row in kept_back(phases))
+    is_mail_tested = audit.history(season).filter(action=MAIL_TESTED).exists()
+
+    def in_all(done: set[int]) -> tuple[bool, str]:
+        lacking = [f"{phase.task}, {phase}" for phase in phases if phase.pk not in done]
+        words = counted(len(phases), "phase")
+        if not lacking:
+            return bool(phases), words
+        named = {
+            "phases": words,
+            "done": len(phases) - len(lacking),
+            "lacking": "; ".join(lacking[:MAX_NAMED]),
+        }
+        more = ", …" if len(lacking) > MAX_NAMED else ""
+        return False, _("In %(done)s of %(phases)s; lacking in %(lacking)s") % named + more
+
+    def at(page: str) -> str:
+        return reverse(page, args=[season.slug])
+
+    walks = _("A participant can enter, accept the terms and send runs")
+    return [
+        Step("gold", _("Gold is in"), *in_all(has_gold), at("organise-gold")),
+        Step("scored", _("A run has been scored"), *in_all(has_run), at("organise-baselines")),
+        Step("baselines", _("A baseline stands on the board"), *in_all(baselines), at("organise-baselines")),
+        Step("terms", _("Terms"), terms is not None, version, at("organise-terms")),
+        Step(
+            "secrets", _("No phase shows what another keeps back"), not early, early, at("organise-secrecy")
+        ),
+        Step("mail", _("The mail server has taken a mail"), is_mail_tested, "", "#mail-test"),
+        Step("walk", walks, not stopped, "; ".join(stopped), at("season")),
+    ]
+
+
+def scored_phases(season: Season) -> list[Phase]:
+    phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
+    return list(phases.select_related("task__season").order_by("task__position", "position", "opens"))
+
+
+def participants_walk(season: Season) -> list[str]:
+    """What stops somebody who takes part, found by doing it in a transaction that is taken back."""
+    stopped: list[str] = []
+    with transaction.atomic():
+        name = secrets.token_hex(8)
+        person = User.objects.create(email=f"{name}@preview.invalid", name=name)
+        team = found_team(name=name, founder=person)
+        if season.registration == Season.Entry.LIST and season.entry_list:
+            Season.objects.filter(pk=season.pk).update(entry_list=person.email)
+        phases = scored_phases(season)
+        if any(Gold.objects.current(phase) is None for phase in phases):
+            stopped.append(_("no run is accepted where there is no gold"))
+        try:
+            if terms := current_terms(season):
+                accept_terms(season=season, number=terms.number, user=person)
+            approve_team(registration=register_team(season=season, team=team, by=person), by=person)
+            require_terms(season, person)
+            for phase in phases:
+                check_entry(phase, team, phase.opens)
+        except Refused as refused:
+            stopped.append(str(refused))
+        transaction.set_rollback(True)
+    return stopped
+
+
+class MailNotTaken(Refused):
+    """The mail server refused it; the message says in which words."""
+
+
+def send_test_mail(*, season: Season, by: User) -> Season:
+    named = {"season": season}
+    subject, text = _("A mail of %(season)s"), _("Mails of %(season)s arrive at this address.")
+    try:
+        with get_connection(timeout=MAIL_PATIENCE) as connection:
+            mail = EmailMessage(subject % named, text % named, settings.DEFAULT_FROM_EMAIL, [by.email])
+            connection.send_messages([mail])
+    except (OSError, SMTPException) as trouble:
+        raise MailNotTaken(_("the mail server does not take it: %(why)s") % {"why": trouble}) from trouble
+    audit.record(MAIL_TESTED, actor=by, subject=season, place=season, facts={})
+    return season

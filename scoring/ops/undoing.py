@@ -1,0 +1,173 @@
+"""Taking back what organisers have done, for ten minutes: by what the history has of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.db.models.deletion import ProtectedError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+from citeboard.teams.models import User
+from scoring.models import Evaluation
+from tasks.gold.early import nothing_early
+from tasks.jobs.leases import rescore
+from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Task, Terms
+from tasks.models.seasons import bump_version
+from tasks.notifications.events import OF_DATES
+from tasks.registration.entries import current_terms
+from tasks.seasons.file.entries import SEASON, rows_of
+from tasks.seasons.file.load import change_settings
+from tasks.seasons.history import NotUndone
+from tasks.webhooks.services import TO_TAKE_BACK, holding
+
+#: The action of an entry that took another back, which is its subject.
+TAKEN_BACK = "taken-back"
+#: The fact under which an entry keeps the events that are posted of it.
+POSTS = "posts"
+
+
+def note_posts(season: Season, last: int, events: list[str]) -> None:
+    """With the newest entry behind the ``last`` that can be taken back, in the transaction of its act."""
+    if events:
+        of_act = audit.history(season).filter(pk__gt=last, action__in=_TAKES).order_by("-pk").first()
+        if of_act is not None:
+            of_act.facts = {**(of_act.facts or {}), POSTS: events}
+            of_act.save(update_fields=["facts"])
+
+
+def to_take_back(season: Season) -> list[AuditEntry]:
+    """What can still be taken back, the newest first."""
+    since = timezone.now() - TO_TAKE_BACK
+    entries = list(audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES]))
+    done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
+    known = [entry for entry in entries if entry.action != TAKEN_BACK and entry.pk not in done]
+    return [entry for entry in known if _is_whole(entry)]
+
+
+def _is_whole(entry: AuditEntry) -> bool:
+    """Settings whose rows were there before: what was made is deleted instead."""
+    if _TAKES[entry.action] is not _take_settings_back:
+        return True
+    made = ": created" in str((entry.facts or {}).get("changes", ""))
+    return not made and bool(entry.changes)
+
+
+def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
+    """What of it stays done, in words; nothing of most. Raises NotUndone."""
+    if entry not in to_take_back(season):
+        raise NotUndone(_("this can not be taken back any more"))
+    with transaction.atomic():
+        # Two at once would take it back twice.
+        Season.objects.select_for_update().get(pk=season.pk)
+        if entry not in to_take_back(season):
+            raise NotUndone(_("somebody has taken this back already"))
+        with nothing_early(season, by=by), holding() as anew:
+            stays = _TAKES[entry.action](season, entry, by)
+        sent = _take_posts_back((entry.facts or {}).get(POSTS, []))
+        if not sent:
+            # Who was never told of the one is not told of the other.
+            _take_posts_back(anew)
+        with audit.in_english():
+            facts = {"what": entry.words}
+        audit.record(TAKEN_BACK, actor=by, subject=entry, place=season, facts=facts)
+    told = ngettext("%(number)s message had gone out.", "%(number)s messages had gone out.", sent) % {
+        "number": sent
+    }
+    return " ".join([*([told] if sent else []), *([stays] if stays else [])])
+
+
+def _take_posts_back(events: list[str]) -> int:
+    """Of what waits nothing is sent; how many messages were sent before."""
+    sent = 0
+    mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
+    for rows, kind in ((mails, Job.Kind.MAIL), (Delivery.objects.filter(event__in=events), Job.Kind.WEBHOOK)):
+        sent += rows.filter(job__state=Job.State.DONE).count()
+        waiting = list(rows.exclude(job__state=Job.State.DONE).values_list("pk", "job"))
+        rows.filter(pk__in=[row for row, _job in waiting]).delete()
+        Job.all_kinds.filter(pk__in=[job for _row, job in waiting if job], kind=kind).delete()
+    return sent
+
+
+def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
+    rows, values = rows_of(season), dict[str, Any]()
+    for change in entry.changes:
+        prefix, _dot, key = str(change["key"]).rpartition(".")
+        prefix = prefix or SEASON
+        row = rows.get(prefix)
+        names = {name: name for name in row.SETTINGS} if row else {}
+        names |= {row.key(name): name for name in row.SETTINGS} if row else {}
+        if row is None or key not in names:
+            raise NotUndone(_("%(key)s is not there any more") % {"key": change["key"]})
+        name = names[key]
+        if audit.as_json(getattr(row, name)) != change["after"]:
+            raise NotUndone(_("%(key)s has been changed since") % {"key": change["key"]})
+        before = change["before"]
+        values[f"{prefix}.{row.key(name)}"] = (
+            before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
+        )
+    change_settings(season=season, values=values, by=by)
+    return _("What was shown meanwhile may have been seen.")
+
+
+def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
+    terms = current_terms(season)
+    if terms is None or terms.pk != entry.subject_id:
+        raise NotUndone(_("there is a later version of the terms"))
+    accepted = terms.acceptances.count()
+    Terms.objects.filter(pk=terms.pk).delete()
+    words = ngettext("%(number)s person had accepted it.", "%(number)s people had accepted it.", accepted)
+    return words % {"number": accepted} if accepted else ""
+
+
+def _take_gold_back(season: Season, entry: AuditEntry, by: User) -> str:
+    gold = Gold.objects.filter(pk=entry.subject_id, task__season=season).select_related("task").first()
+    if gold is None:
+        raise NotUndone(_("the version is not there any more"))
+    Task.objects.select_for_update().get(pk=gold.task_id)
+    others = Gold.objects.filter(task=gold.task_id, split=gold.split).exclude(pk=gold.pk)
+    if others.filter(number__gt=gold.number).exists():
+        raise NotUndone(_("there is a later version of the gold"))
+    scored = Evaluation.objects.filter(gold=gold)
+    if scored.exists() and not others.exists():
+        raise NotUndone(_("runs were scored with it, and there is no version before it"))
+    try:
+        with transaction.atomic():
+            Job.objects.filter(gold=gold).delete()
+            scored.delete()
+            gold.delete()
+    except ProtectedError as kept:
+        raise NotUndone(_("a board that was kept stands on it")) from kept
+    told = f"-rescored-{entry.subject_id}-"
+    mails = Notification.objects.filter(season=season, event__contains=told).exclude(job=None)
+    Job.all_kinds.filter(pk__in=mails.values("job"), kind=Job.Kind.MAIL).delete()
+    Notification.objects.filter(season=season, event__contains=told).delete()
+    for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).select_related("task"):
+        bump_version(phase.pk)
+        rescore(phase)
+    return _("Inputs of it may have been downloaded meanwhile.")
+
+
+def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
+    gold = Gold.objects.filter(pk=entry.subject_id, task__season=season)
+    gold.update(sealed_at=None)
+    for phase in Phase.objects.filter(task__gold__in=gold, split__in=gold.values("split")):
+        bump_version(phase.pk)
+    return ""
+
+
+_TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
+    **dict.fromkeys(
+        (
+            "settings-changed", "phase-changed", "phase-moved", "phase-opened", "phase-closed",
+            "board-changed", "board-frozen", "entry-changed", "list-changed", "team-limits",
+        ),
+        _take_settings_back,
+    ),
+    "terms-published": _take_terms_back,
+    "gold-added": _take_gold_back,
+    "gold-sealed": _take_seal_back,
+}  # fmt: skip

@@ -1,0 +1,147 @@
+"""Tasks that organisers declare on the site: kept with their gold, changed, scored again where numbers do."""
+
+import datetime as dt
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit, storage
+from citeboard.core.confinement import limits_for_runs, pool
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from scoring.board.comparisons import Unreadable
+from scoring.metrics.base import Floats
+from scoring.metrics.own import Call
+from scoring.worker import baseline_runs
+from scoring.worker.confined import computed
+from scoring.worker.rescoring import GoldRefused, publish_packed, score_new
+from tasks.gold.early import nothing_early
+from tasks.gold.gold_files import KeptGold, keep_uploaded_gold
+from tasks.models import Gold, Phase, Season, Submission, Task
+from tasks.models.declarations import keep, may_be_run
+from tasks.models.seasons import bump_versions
+from tasks.seasons.file.load import change_settings
+from tasks.seasons.file.plan import BINDING
+from tasks.types import InputRefused, Problem, TaskType, task_types
+from tasks.types.declared.folder import read_declaration
+from tasks.types.declared.own_measures import MeasureFailed, failed
+
+SPLIT, PHASE = "test", "open"
+
+
+class NotDeclared(Refused):
+    status = 422
+
+
+class NoMeasure(Unreadable, InputRefused):
+    """A measure of a task's own has no number now: numbers of runs that rest on it stay away."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        InputRefused.__init__(self, problems)
+        self.evaluation = 0
+
+
+def compute(call: Call) -> Floats:
+    """A measure of a task's own, for site and workers, by a confined process. Raises NoMeasure."""
+    try:
+        if not may_be_run(call.text):
+            raise failed("it is not approved by those who run the site")
+        return computed(pool(), limits_for_runs(), call)
+    except MeasureFailed as reason:
+        raise NoMeasure(reason.problems) from reason
+
+
+def free_slug(season: Season, title: str) -> str:
+    """The name of a new task in addresses. Raises NotDeclared."""
+    slug = slugify(title)[:60].strip("-")
+    if not slug:
+        raise NotDeclared(_("the title has no letter that an address could have"))
+    if slug in task_types() or Task.objects.filter(season=season, slug=slug).exists():
+        raise NotDeclared(_("there is a task “%(name)s” already; give another title") % {"name": slug})
+    return slug
+
+
+def new_task(
+    *,
+    season: Season,
+    files: Mapping[str, str],
+    stored: str,
+    filename: str,
+    opens: dt.datetime,
+    closes: dt.datetime,
+    by: User,
+) -> Task:
+    """The task with its gold, a phase, and the baselines that its folder names."""
+    task_type = read_declaration(files)
+    assert task_type.declared is not None
+    slug = task_type.declared.name
+    kept = _packed(Task(season=season, slug=slug), task_type, stored, filename, by)
+    prefix = f"tasks.{slug}"
+    values: dict[str, Any] = {
+        f"{prefix}.title": task_type.title,
+        f"{prefix}.type": task_type.slug,
+        f"{prefix}.phases.{PHASE}.title": "Open",
+        f"{prefix}.phases.{PHASE}.split": SPLIT,
+        f"{prefix}.phases.{PHASE}.opens": opens,
+        f"{prefix}.phases.{PHASE}.closes": closes,
+    }
+    with transaction.atomic(), nothing_early(season, by=by):
+        declaration = keep(task_type)
+        change_settings(season=season, values=values, by=by)
+        task = Task.objects.select_related("season").get(season=season, slug=slug)
+        Task.objects.filter(pk=task.pk).update(declaration=declaration)
+        task.declaration = declaration
+        made = publish_packed(splits=[(task, SPLIT)], packed=[kept], reason=_("First release."), by=by)
+    score_new(made, by=by)
+    if task_type.declared.baselines:
+        phase = Phase.objects.select_related("task__season").get(task=task, slug=PHASE)
+        baseline_runs.ask(phase=phase, by=by)
+    return task
+
+
+def change_task(*, task: Task, files: Mapping[str, str], reason: str, by: User) -> bool:
+    """Whether runs are scored again: where numbers change, each split gets a version of its gold for it."""
+    task_type = read_declaration(files)
+    season, is_other = task.season, task_type.slug != task.type
+    has_runs = Submission.objects.filter(phase__task=task, status__in=BINDING).exists()
+    if is_other and has_runs and not reason:
+        raise NotDeclared(_("say why numbers change; teams read it beside the change of their scores"))
+    latest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
+    packed = [
+        _packed(task, task_type, gold.file, "gold.zip", by) for gold in (latest.values() if is_other else ())
+    ]
+    with transaction.atomic(), nothing_early(season, by=by):
+        declaration, rules = keep(task_type), [name for name in task.rules if name in task_type.rules]
+        if declaration == task.declaration:
+            return False
+        facts = {
+            "declaration": declaration,
+            "type": task_type.slug,
+            "rules": rules or [task_type.default_rules],
+        }
+        Task.objects.filter(pk=task.pk).update(**facts)
+        task.refresh_from_db()
+        named = {"changes": f"task {task.slug}: declaration {task_type.slug}"}
+        audit.record("settings-changed", actor=by, subject=season, place=season, facts=named)
+        splits = [(task, split) for split in latest] if is_other else []
+        why = reason or _("The declaration has changed.")
+        made = publish_packed(splits=splits, packed=packed, reason=why, by=by, anew=has_runs)
+        bump_versions(season)
+    score_new(made, by=by)
+    return is_other and has_runs
+
+
+def _packed(task: Task, task_type: TaskType, stored: str, filename: str, by: User) -> KeptGold:
+    """A file of the gold storage as the gold of a type that the task is yet to have."""
+    draft = Task(season=task.season, slug=task.slug, declaration=keep(task_type), options=task.options)
+    with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
+        path = storage.local_copy(storage.gold, stored, Path(folder))
+        try:
+            return keep_uploaded_gold(task=draft, path=path, filename=filename, by=by)
+        except InputRefused as refused:
+            raise GoldRefused(refused.problems) from refused

@@ -1,0 +1,70 @@
+"""One answer to an instance of the sample that a task type ships: what every metric sees of it.
+
+A program of confined processes; plain Python, with JSON values in and out.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from citeboard.core.confined import UPLOAD
+from scoring.metrics import Metric, Unavailable, metrics_of
+from scoring.metrics.base import Floats, value_of
+from scoring.offline.evaluate import numbered_units
+from scoring.offline.sample import open_sample
+from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
+from tasks.types.base import as_written
+from tasks.types.files import open_input
+from tasks.types.problems import as_values, fatal, in_order
+from tasks.types.runs import read_run
+
+
+def tried(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that is wrong with the answer; or the instance, and by rule set and metric its value."""
+    kind, name = task_type(given["task_type"]), given["filename"]
+    # An answer is another than the sample's, of which parses and the like are stored.
+    gold, split, options = open_sample(kind, has_files=False)
+    try:
+        answers, problems = read_run(
+            kind, open_input(Path(UPLOAD), shown=name), split.index, options, name=name
+        )
+    except InputRefused as refused:
+        return {"problems": as_values(in_order(refused.problems))}
+    if fatal(problems):
+        return {"problems": as_values(fatal(problems))}
+    pairs = kind.pairs_of(split, answers, given["rules"][0], options)
+    shown = [one for one in (kind.show_instances or as_written)(gold, split, pairs, options) if one.answer]
+    if len(shown) != 1:
+        found = f"{len(shown)} instances have an answer"
+        return {"problems": as_values([Problem(file=name, message=found, expected="the answer to one")])}
+    return {
+        "problems": [],
+        "shown": asdict(shown[0]),
+        "values": {
+            rules: _values(kind, kind.pairs_of(split, answers, rules, options), rules, options, shown[0].name)
+            for rules in given["rules"]
+        },
+    }
+
+
+def _values(kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str) -> dict[str, Any]:
+    rows = [row for row, own in enumerate(pairs.names or ()) if own == name]
+    units = numbered_units(pairs)[1][rows]
+    return {
+        metric.name: {"scale": metric.scale, **_value(metric, pairs, rows, units)}
+        for metric in metrics_of(kind, rules, options)
+    }
+
+
+def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[str, Any]:
+    """``lacks`` says why there is none: a model that is not installed, or a metric of whole runs."""
+    if not (metric.is_decomposable and metric.is_exchangeable):
+        return {"value": None, "lacks": "run"}
+    try:
+        stats: Floats = metric.instance_stats(pairs.gold, pairs.answers)[rows]
+    except Unavailable:
+        return {"value": None, "lacks": "model"}
+    value = value_of(metric, stats, units) if len(rows) else math.nan
+    return {"value": value if math.isfinite(value) else None, "lacks": ""}
