@@ -74,6 +74,10 @@
     const [data, layout] = themed(JSON.parse(source.textContent), chart.clientWidth);
     // Not `react`: a chart that is changed keeps the width and the margins that it had.
     await Plotly.newPlot(plot, data, layout, { displayModeBar: false });
+    if (data.some((trace) => trace.type === "heatmap" && trace.customdata)) {
+      plot.classList.add("leads");
+      plot.on("plotly_click", (event) => window.location.assign(event.points[0].customdata));
+    }
     chart.dataset.drawn = chart.clientWidth;
   }
 

@@ -135,7 +135,7 @@
   // A page that was asked for one number shows it unfolded.
   function unfoldTarget() {
     const wanted = window.location.hash && document.getElementById(window.location.hash.slice(1));
-    const details = wanted && wanted.querySelector(":scope > details");
+    const details = wanted && wanted.querySelector(":scope > details:only-of-type:not(.confirm)");
     if (details) details.open = true;
   }
 
@@ -207,6 +207,23 @@
 
   document.addEventListener("htmx:afterSwap", function (event) {
     if (event.detail.target.id === "outcome") document.getElementById("outcome").focus();
+  });
+
+  // -- From instance to instance by j and k, past the end to the next page -------------------------------------
+  document.addEventListener("keydown", function (event) {
+    const step = { j: 1, k: -1 }[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    const links = [...document.querySelectorAll(".read h2 a")];
+    if (!links.length) return;
+    const at = links.indexOf(document.activeElement);
+    const next = at < 0 ? links[step > 0 ? 0 : links.length - 1] : links[at + step];
+    if (next) {
+      next.focus();
+      next.scrollIntoView({ block: "start" });
+    } else {
+      const page = document.querySelector(`.pages a[rel=${step > 0 ? "next" : "prev"}]`);
+      if (page) page.click();
+    }
   });
 
   // On paper "9 minutes ago" would be wrong at once.

@@ -18,13 +18,14 @@ from citeboard.core.legal_pages import notices as notices_of_site
 from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
 from citeboard.teams.models import User
-from scoring.api.operations import get, post
-from scoring.api.serializers import mirror
+from scoring.acts.seasons import DECIDE_MEASURES
+from scoring.api.operations import does, get, post
+from scoring.api.serializers import mirror, mirror_of_model
 from scoring.ops import site_state
 from scoring.ops.accounts import own_data
 from scoring.ops.doctor import Finding
 from tasks.jobs.mails import MailState
-from tasks.models import Notification
+from tasks.models import MeasuresFile, Notification
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choices_of, choose, mark_read, notifications_of
 from tasks.notifications.wording import words_of
@@ -217,6 +218,24 @@ MailsSerializer = mirror(
     failures=None,
 )
 SiteSerializer = mirror("Site", site_state.SiteState, "How the site stands.", failures="The last of them.")
+
+
+MeasuresSerializer = mirror_of_model(
+    "Measures",
+    MeasuresFile,
+    "A `measures.py` that somebody brought; it is run where it is approved.",
+    "id digest text brought_at approved_at",
+)
+
+
+@get("site/measures/", pages=MeasuresSerializer)
+def site_measures(request: Request) -> QuerySet[MeasuresFile]:
+    """Measures that tasks bring, for the site's staff."""
+    staff(request.user)
+    return MeasuresFile.objects.order_by("pk")
+
+
+does(DECIDE_MEASURES, "site/measures/<int:measures>/", answers=MeasuresSerializer, lets_out=False)
 
 
 @get("site/", of=staff, answers=SiteSerializer, responses={404: ABSENT})

@@ -12,28 +12,18 @@ from citeboard.core import storage
 from citeboard.core.api import CONFLICT
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
-from citeboard.teams.api import person
-from scoring.acts.runs import JudgementsForm
-from scoring.api.operations import get, post
+from scoring.acts import gold as acts
+from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import ProblemSerializer, address, form_of, optional_text
-from scoring.background.access import job_for, outcome_of, run_to_judge, waits_for
-from scoring.background.kinds import (
-    ask_for_judgements,
-    ask_for_labels,
-    ask_for_paper,
-    ask_for_sheet,
-    kept_paper,
-)
+from scoring.api.serializers import ProblemSerializer, address, names_in
+from scoring.background.kinds import ask_for_paper, job_for, kept_paper, outcome_of, waits_for
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
-from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, judged_phases, runs_on_board
+from scoring.human.sheets import judged_phases
 from scoring.models import BackgroundJob
 from scoring.worker.background import State
-from scoring.worker.entailment_labels import models_of_season
-from tasks.models import Phase, Season, Submission
-from tasks.seasons.access import season_for, season_to_organise
-from tasks.submissions.uploads import received
+from tasks.models import Phase, Season
+from tasks.seasons.access import season_for
 
 AS_EVERYBODY = OpenApiParameter(
     "as", str, enum=["everybody"], description="For who runs the season: what everybody may read alone."
@@ -75,87 +65,6 @@ def phase_to_judge(user: object, pk: int) -> Phase:
     return phase
 
 
-class SheetForm(serializers.Serializer[Any]):
-    """A sheet for human evaluation."""
-
-    instances = serializers.IntegerField(min_value=1, max_value=MAX_INSTANCES)
-    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
-    runs = optional_text(
-        None,
-        "Runs on the board, their ids with commas between; without any the first ones, at most "
-        f"{MAX_SYSTEMS}.",
-    )
-
-
-@post(
-    "phases/<int:pk>/sheets/",
-    of=phase_to_judge,
-    form=SheetForm,
-    answers=BackgroundJobSerializer,
-    status=202,
-    responses=ASKED,
-    name="sheets",
-)
-def make_sheet(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
-    """Make a sheet for human evaluation; for organisers."""
-    on_board = {str(run.pk): run for run in runs_on_board(phase, person(request))}
-    names = [name.strip() for name in form["runs"].split(",") if name.strip()]
-    if unknown := [name for name in names if name not in on_board]:
-        words = f"No run “{unknown[0][:40]}” stands on the board; there are {', '.join(on_board) or 'none'}."
-        raise serializers.ValidationError({"runs": [words]})
-    runs = [on_board[name] for name in dict.fromkeys(names)] or list(on_board.values())[:MAX_SYSTEMS]
-    job = ask_for_sheet(
-        phase=phase, runs=runs, instances=form["instances"], seed=form["seed"], by=person(request)
-    )
-    return _accepted(request, job)
-
-
-class LabelsForm(serializers.Serializer[Any]):
-    """A file of labels of one of the models that the season's tasks ask for."""
-
-    model = serializers.CharField()
-    file = serializers.FileField(help_text="JSON lines as `python -m scoring decide` writes them.")
-
-
-@post(
-    "seasons/<slug:slug>/labels/",
-    of=season_to_organise,
-    form=LabelsForm,
-    answers=BackgroundJobSerializer,
-    status=202,
-    responses=ASKED,
-    is_upload=True,
-    name="labels",
-)
-def import_labels(request: Request, season: Season, form: dict[str, Any]) -> Response:
-    """Import entailment labels; for organisers."""
-    model, models = form["model"], models_of_season(season)
-    if model not in models:
-        names = " and ".join(models) or "none"
-        words = f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
-        raise serializers.ValidationError({"model": [words]})
-    with received(form["file"]) as upload:
-        job = ask_for_labels(season=season, model=model, upload=upload, by=person(request))
-    return _accepted(request, job)
-
-
-@post(
-    "submissions/<int:pk>/judgements/",
-    of=run_to_judge,
-    form=form_of(JudgementsForm),
-    answers=BackgroundJobSerializer,
-    status=202,
-    responses=ASKED,
-    is_upload=True,
-    name="judgements",
-)
-def import_judgements(request: Request, run: Submission, form: dict[str, Any]) -> Response:
-    """Import people's judgements of a run, in the place of earlier ones; for organisers."""
-    with received(form["file"]) as upload:
-        job = ask_for_judgements(submission=run, upload=upload, by=person(request))
-    return _accepted(request, job)
-
-
 def _accepted(request: Request, job: BackgroundJob) -> Response:
     described = _described(request, job)
     status = 202 if job.is_moving else 200
@@ -180,6 +89,46 @@ def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
         "asked_at": job.created_at,
         "finished_at": job.finished_at,
     }
+
+
+does(
+    acts.MAKE_SHEET,
+    "phases/<int:pk>/sheets/",
+    of=phase_to_judge,
+    operation_id="make_sheet",
+    takes=lambda request, phase, sent: {**sent, "runs": names_in(sent["runs"])},
+    gives=_accepted,
+    answers=BackgroundJobSerializer,
+    status=202,
+    responses=ASKED,
+    name="sheets",
+    lets_out=False,
+)
+for act, where, what in (
+    (acts.IMPORT_LABELS, "seasons/<slug:slug>/labels/", "labels"),
+    (acts.IMPORT_JUDGEMENTS, "submissions/<int:pk>/judgements/", "judgements"),
+):
+    does(
+        act,
+        where,
+        operation_id=f"import_{what}",
+        gives=_accepted,
+        answers=BackgroundJobSerializer,
+        status=202,
+        responses=ASKED,
+        is_upload=True,
+        name=what,
+    )
+
+
+does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", operation_id="publish_sheet")
+does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", operation_id="take_sheet_back")
+does(acts.PUBLISH_JUDGEMENTS, "submissions/<int:pk>/judgements/publish/", operation_id="publish_judgements")
+does(
+    acts.TAKE_JUDGEMENTS_BACK,
+    "submissions/<int:pk>/judgements/take-back/",
+    operation_id="take_judgements_back",
+)
 
 
 class PaperFileSerializer(serializers.Serializer[Any]):

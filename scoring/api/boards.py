@@ -1,7 +1,7 @@
 """A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -23,17 +23,18 @@ from scoring.board.cache import phase_page
 from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
 from scoring.board.confirming import Confirmation, confirmation_of, errata_for
-from scoring.board.manual_scores import figures_of, outside_of
+from scoring.board.exports import described
+from scoring.board.manual_scores import figures_of, manual_scores_of
 from scoring.board.public_results import first_places
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.standings import Board, Row, UnknownRules, standings
 from scoring.board.visibility import Audience, Visibility, audience_of
 from scoring.comparison.contenders import ReadQuery, SeveralQuery
-from scoring.comparison.reading import PAGE, WHICH, read_page
-from scoring.comparison.several import MAX_RUNS, Line
-from scoring.comparison.several import several as several_runs
+from scoring.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two
+from scoring.comparison.reading import several as several_runs
 from scoring.exchange import formats
 from scoring.exchange.results import Results
+from scoring.models import ManualMeasure
 from tasks.models import Phase, Submission
 
 RULES = OpenApiParameter("rules", str, description="A rule set; the ranking one unless said.")
@@ -125,7 +126,7 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     """The board of a phase as the reader may see it, best first."""
 
     phase = serializers.IntegerField()
-    version = serializers.IntegerField(help_text="Grows with every change of what the board shows.")
+    version = serializers.IntegerField(help_text="Grows with every change of what is shown; 0 of nothing.")
     rules = serializers.CharField(allow_null=True)
     shows = serializers.ChoiceField(
         choices=["scores", "ranks", "nothing"], help_text="What the phase shows you of its board."
@@ -171,7 +172,7 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
             "as", str, enum=["others"], description="As those see it who do not run the season."
         ),
     ],
-    readable_anywhere=True,
+    is_open=True,
 )
 def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     """The board of a phase, best first."""
@@ -200,7 +201,8 @@ def _described(board: Board) -> dict[str, Any]:
     confirmation, separation = confirmation_of(board), board.separation
     return {
         "phase": board.phase.pk,
-        "version": board.phase.version,
+        # It would count the runs of a board that is hidden.
+        "version": 0 if board.visibility == Visibility.NOTHING else board.phase.version,
         "rules": board.rules,
         "shows": str(board.visibility),
         "frozen_at": board.frozen_at and board.frozen_at.isoformat().replace("+00:00", "Z"),
@@ -216,27 +218,13 @@ def _described(board: Board) -> dict[str, Any]:
 
 
 def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "ranks": board.rank_of(row),
-        "rank_low": row.rank_low,
-        "rank_high": row.rank_high,
-        "group": row.rank_low,
+    facts = described(board, row)
+    del facts["sent"]
+    return facts | {
         "team": row.team_slug,
         "team_name": row.team,
         "has_organiser": row.has_organiser,
-        "system": row.system,
-        "submission": row.submission,
-        "kind": row.kind,
-        "scores": {
-            name: {
-                "value": cell.value,
-                **cell.more,
-                "low": cell.low,
-                "high": cell.high,
-            }
-            for name, cell in row.scores.items()
-        },
+        "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
         "team_reported": team_reported,
         "card": row.card,
     }
@@ -257,7 +245,7 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
     ],
     files=sorted({known.content_type.partition(";")[0] for known in formats.FORMATS.values()}),
     responses={(200, formats.JSON): OpenApiTypes.ANY},
-    readable_anywhere=True,
+    is_open=True,
 )
 def export(request: Request, phase: Phase, name: str) -> HttpResponse:
     """The board as a file, where you may see its scores."""
@@ -407,19 +395,20 @@ class InstancesSerializer(serializers.Serializer[Any]):
 def instances(request: Request, phase: Phase) -> Response:
     """Two runs instance by instance, where you may see both answers."""
     try:
-        page = read_page(phase, request.user, ReadQuery.of(request.query_params))
+        read = read_two(phase, request.user, ReadQuery.of(request.query_params))
     except Unreadable as unreadable:
         raise Http404("The stored statistics of these runs are missing.") from unreadable
+    page, reading = read.page, read.page.reading
     return Response(
         {
-            "a": page.chosen[0].run,
-            "b": page.chosen[1].run,
-            "rules": page.board.rules,
-            "metric": page.metric.name,
+            "a": read.chosen[0].run,
+            "b": read.chosen[1].run,
+            "rules": read.board.rules,
+            "metric": (reading.metric or reading.metrics[0]).name,
             "which": page.which,
-            "shows_gold": page.rights.gold,
-            "shows_values": page.rights.values,
-            "classes": page.classes,
+            "shows_gold": reading.rights.gold,
+            "shows_values": reading.rights.values,
+            "classes": reading.classes,
             "count": page.count,
             "page": page.number,
             "pages": page.pages,
@@ -428,8 +417,8 @@ def instances(request: Request, phase: Phase) -> Response:
                     "name": instance.name,
                     "given": instance.given,
                     "gold": instance.gold,
-                    "answer_a": instance.a,
-                    "answer_b": instance.b,
+                    "answer_a": instance.answers[0],
+                    "answer_b": instance.answers[1],
                     "values_a": {name: _finite(values[0]) for name, values in instance.values.items()},
                     "values_b": {name: _finite(values[1]) for name, values in instance.values.items()},
                 }
@@ -458,27 +447,19 @@ class OutsideSerializer(serializers.Serializer[Any]):
 @get(
     "phases/<int:pk>/outside/", of=phase_for_reader, answers=[OutsideSerializer], is_open=True, name="outside"
 )
-def outside_scores(request: Request, phase: Phase) -> list[dict[str, Any]]:
+def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
     """What was measured elsewhere of the runs on a board; nothing where you see no scores."""
     board = standings(phase, request.user)
-    entered = outside_of(board, board.rows)
-    return [
-        {
-            "name": measure.name,
-            "higher_is_better": measure.higher_is_better,
-            "source": measure.source,
-            "entered_at": measure.entered_at,
-            "signature": measure.signature,
-            "values": {str(run): value for run, value in entered.values[measure.pk].items()},
-        }
-        for measure in entered.measures
-    ]
+    entered = manual_scores_of(board, board.rows)
+    for measure in entered.measures:
+        measure.values = entered.values[measure.pk]  # type: ignore[attr-defined]
+    return entered.measures
 
 
 @post(
     "phases/<int:pk>/outside/", of=phase_to_organise, form=form_of(OutsideForm), answers=[OutsideSerializer]
 )
-def enter_outside_scores(request: Request, phase: Phase, form: dict[str, Any]) -> list[dict[str, Any]]:
+def enter_outside_scores(request: Request, phase: Phase, form: dict[str, Any]) -> Sequence[ManualMeasure]:
     """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
     ENTER_MEASURE(phase, person(request), **form)
     return outside_scores(request, phase)

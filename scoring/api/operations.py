@@ -1,9 +1,7 @@
-"""An operation of the API is declared once: address, summary, whose it is, what is sent and what is answered.
+"""An operation of the API is declared once; its view, its route and its description follow."""
 
-The view, the route and the description of it all follow.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from inspect import cleandoc, signature
 from types import MappingProxyType
@@ -13,46 +11,54 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path
 from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    PolymorphicProxySerializer,
+    extend_schema,
+)
 from rest_framework import serializers
-from rest_framework.exceptions import NotAuthenticated
+from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from citeboard.core.api import (
-    ABSENT,
-    CONFLICT,
-    FORBIDDEN,
-    INVALID,
-    JSON,
-    PAGE_PARAMETERS,
-    READ,
-    SIGN_IN,
-    TOO_LARGE,
-    TOO_MANY,
-    Closed,
-    RequestThrottle,
-    UploadThrottle,
-    paged,
-    paged_answer,
-    require_length,
-)
-from citeboard.core.api import readable_anywhere as readable_by_other_sites
+from citeboard.core import api
+from citeboard.core.api import readable_anywhere
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from scoring.acts.declared import ROWS, Act, in_season, numbered
-from scoring.api.serializers import form_of
-from tasks.gold.early import GOING_ON, going_on
+from scoring.acts.rehearsal import GoldStep, Moved, Rehearsal, Said, Told, perform, rehearsed
+from scoring.api.serializers import form_of, mirror
+from tasks.gold.content import Compared
+from tasks.gold.early import GOING_ON, GoingOn, going_on
 from tasks.gold.secrecy import Kind
 from tasks.seasons.access import season_to_organise
+from tasks.submissions.refusals import RunUnusable
+from tasks.types import InputRefused, Problem
+from tasks.types.problems import capped
+
+
+class FileRefused(RunUnusable):
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("the file is refused")
+        self.problems, self.more = capped(problems)
+
+
+@contextmanager
+def _files_refused() -> Iterator[None]:
+    try:
+        yield
+    except InputRefused as refused:
+        raise FileRefused(refused.problems) from refused
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
 
-_page_of: Any = cache(paged)
+_page_of: Any = cache(api.paged)
 LET_OUT = (
     OpenApiParameter(
         GOING_ON[0],
@@ -67,11 +73,11 @@ FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 # The operations of one address, by method. A docstring would stand in the description of each.
 class OperationView(APIView):
     name: str
-    readable_anywhere = False
+    is_open = False
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
-        if request.method in READ and response.status_code == 200 and isinstance(response, Response):
+        if request.method in api.READ and response.status_code == 200 and isinstance(response, Response):
             response.add_post_render_callback(partial(_unless_known, request))
         return response
 
@@ -95,11 +101,54 @@ class LetOutSerializer(serializers.Serializer[Any]):
     free_from = serializers.DateTimeField(allow_null=True, help_text="Null where nothing says when.")
 
 
-class TooEarly(Closed):
+class TooEarly(api.Closed):
     """What cannot be done as things stand, or would let something out before its time."""
 
     lets_out = LetOutSerializer(many=True, required=False, help_text="Only where it would.")
     task = serializers.CharField(required=False, help_text="Then the name that is to be typed to go on.")
+
+
+for _part, _meaning in {
+    Told: "What people would be told; `title` and `text` are the words of one of them.",
+    Compared: "Instances of the version before and of the new one.",
+    GoldStep: "A new version of a split's gold.",
+    Moved: "A run that would rank otherwise; a rank is empty where it stands on no board.",
+}.items():
+    mirror(_part.__name__, _part, _meaning)
+RehearsalSerializer = mirror(
+    "Rehearsal",
+    Rehearsal,
+    "What would be done and what would follow; nothing is done.",
+    changes=serializers.ListField(child=serializers.DictField(), help_text="Key, before and after."),
+    posted="How many posts to webhooks.",
+    name="That is to be typed to go on, with a reason, where `asks_for_name`.",
+    early=None,
+    scorings=None,
+    lets_out=LetOutSerializer(many=True, help_text="What would be known before its time."),
+    asks=serializers.BooleanField(help_text="Whether something changes for somebody."),
+    asks_for_name=serializers.BooleanField(),
+    digest=serializers.CharField(help_text="Of what this was computed from."),
+)
+DRY_RUN = OpenApiParameter("dry_run", bool, description="Say what would be done and follow, and do nothing.")
+
+
+def said_in(request: Request) -> Said:
+    """A program is asked by no page; what touches confirmed results needs the name and the reason."""
+    return Said(None, GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)))
+
+
+def _or_rehearsal(answers: Any, label: str) -> Any:
+    """What an act answers, or with `dry_run` its rehearsal."""
+    is_worded = isinstance(answers, OpenApiResponse)
+    written = answers.response if is_worded else answers
+    if written is None:
+        return RehearsalSerializer
+    either = PolymorphicProxySerializer(
+        component_name=f"{label.replace('-', ' ').title().replace(' ', '').replace('_', '')}OrRehearsal",
+        serializers=[written, RehearsalSerializer],
+        resource_type_field_name=None,
+    )
+    return OpenApiResponse(either, answers.description) if is_worded else either
 
 
 EARLY = OpenApiResponse(
@@ -123,7 +172,6 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
     without: int | None = None,
     parameters: Sequence[Any] = (),
     is_open: bool = False,
-    readable_anywhere: bool = False,
     is_upload: bool = False,
     lets_out: bool = False,
     name: str = "",
@@ -141,8 +189,8 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
     ``files`` are the media types of the file that is answered.
 
     Errors that follow from all this are described with it; ``responses`` adds others, ``without`` leaves one
-    out. ``is_open`` lets in whoever has not signed in, ``readable_anywhere`` scripts of other sites too. An
-    upload has its own limits. An act of organisers, and what ``lets_out`` something otherwise, may be gone on
+    out. ``is_open`` lets in whoever has not signed in, and lets scripts of other sites read. An upload has
+    its own limits. An act of organisers, and what ``lets_out`` something otherwise, may be gone on
     with where that is before its time. The route's ``name`` and ``operation_id`` are the function's unless
     given.
     """
@@ -151,22 +199,22 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
         taken = len(signature(of).parameters) - 1 if of else 0
 
         def answer(view: OperationView, request: Request, **captured: Any) -> HttpResponseBase:
-            if not (is_open or readable_anywhere or request.user.is_authenticated):
+            if not (is_open or request.user.is_authenticated):
                 raise NotAuthenticated
             values = list(captured.values())
             arguments = [of(request.user, *values[:taken]), *values[taken:]] if of else values
             if is_upload:
-                require_length(request)
+                api.require_length(request)
             if form is not None:
                 arguments.append(_checked(form(data=request.data)))
             if query is not None:
                 arguments.append(_checked(query(data=request.query_params)))
-            with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
+            with _files_refused(), going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
                 made = function(request, *arguments)
             if isinstance(made, HttpResponseBase):
                 return made
             if pages is not None:
-                return paged_answer(request, made, pages)
+                return api.paged_answer(request, made, pages)
             if answers is None:
                 return Response(status=204)
             is_list = isinstance(answers, list)
@@ -177,12 +225,18 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
         label = operation_id or function.__name__
         described = {
             **_success(answers, pages, files, status),
-            401: SIGN_IN,
-            **({404: ABSENT} if pages or "<" in address else {}),
-            429: TOO_MANY,
-            **({400: INVALID, 409: CONFLICT} if method != "GET" else {400: INVALID} if query else {}),
-            **({403: FORBIDDEN} if of is team_for_lead else {}),
-            **({413: TOO_LARGE} if is_upload else {}),
+            401: api.SIGN_IN,
+            **({404: api.ABSENT} if pages or "<" in address else {}),
+            429: api.TOO_MANY,
+            **(
+                {400: api.INVALID, 409: api.CONFLICT}
+                if method != "GET"
+                else {400: api.INVALID}
+                if query
+                else {}
+            ),
+            **({403: api.FORBIDDEN} if of is team_for_lead else {}),
+            **({413: api.TOO_LARGE} if is_upload else {}),
             **(responses or {}),
         }
         described.pop(without, None)
@@ -198,22 +252,22 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
             parameters=[
                 *listed,
                 *parameters,
-                *(PAGE_PARAMETERS if pages else []),
+                *(api.PAGE_PARAMETERS if pages else []),
                 *(LET_OUT if may_let_out else []),
             ],
-            request=dict.fromkeys([FILES] if has_file else [FILES, JSON, FIELDS], sent) if sent else None,
+            request=dict.fromkeys([FILES] if has_file else [FILES, api.JSON, FIELDS], sent) if sent else None,
             responses=described,
         )
         view = _VIEWS.setdefault(address, type("View", (OperationView,), {}))
         setattr(view, method.lower(), schema(answer))
         view.name = name or getattr(view, "name", label.replace("_", "-"))
-        if is_open or readable_anywhere:
+        if is_open:
             view.permission_classes = [AllowAny]
         if is_upload:
-            view.throttle_classes = [RequestThrottle, UploadThrottle]
+            view.throttle_classes = [api.RequestThrottle, api.UploadThrottle]
         if has_file:
             view.parser_classes = [MultiPartParser]
-        view.readable_anywhere |= readable_anywhere
+        view.is_open |= is_open and method == "GET"
         return function
 
     return declare
@@ -231,25 +285,29 @@ def does(
     gives: Callable[..., Any] = lambda request, made: made,
     **declared: Any,
 ) -> None:
-    """The operation of an act.
-
-    What is sent is given to its service as it is, or as ``takes`` makes it, called with the request, the
-    thing and what was sent; ``gives`` makes what is answered, called with the request and what was made.
-    """
+    """The operation of an act: ``takes`` makes what its service is given, ``gives`` what is answered."""
 
     def function(request: Request, thing: Any, sent: Mapping[str, Any] = MappingProxyType({})) -> Any:
         if takes is not None:
             sent = takes(request, thing, sent)
         elif act.form is not None and act.form.mirrors:
             sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(sent)
-        return gives(request, act(thing, person(request), **sent))
+        if request.query_params.get("dry_run", "").lower() in ("true", "1"):
+            if not act.is_rehearsed:
+                raise ValidationError({"dry_run": ["This can only be done: nothing rehearses it."]})
+            return Response(RehearsalSerializer(rehearsed(act, thing, person(request), sent)).data)
+        return gives(request, perform(act, thing, person(request), sent, said_in(request)))
 
     function.__doc__ = act.summary
-    forbidden = {403: FORBIDDEN} if act.of is team_for_lead else {}
+    forbidden = {403: api.FORBIDDEN} if act.of is team_for_lead else {}
     declared["responses"] = {**forbidden, **declared.get("responses", {})}
     declared.setdefault("operation_id", getattr(act.service, "__name__", "").removeprefix("_"))
     declared.setdefault("form", act.form and form_of(act.form))
     declared.setdefault("lets_out", act.of is season_to_organise)
+    if act.is_rehearsed:
+        answered = declared["responses"].get(200, declared.get("answers"))
+        declared["responses"][200] = _or_rehearsal(answered, declared["operation_id"])
+        declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN]
     operation(method, address, **{"of": _finder(act, address), **declared})(function)
 
 
@@ -293,7 +351,7 @@ def url_patterns() -> list[URLPattern]:
     patterns = []
     for address, view in _VIEWS.items():
         callback: Any = view.as_view()
-        if view.readable_anywhere:
-            callback = readable_by_other_sites(callback)
+        if view.is_open:
+            callback = readable_anywhere(callback)
         patterns.append(path(address, callback, name=view.name))
     return patterns

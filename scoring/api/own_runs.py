@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, prefetch_related_objects
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -19,14 +19,18 @@ from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.storage.downloads import download
 from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_runs
 from scoring.api.operations import does, get
-from scoring.api.printed import printed
 from scoring.api.sending import CardForm, card_in
 from scoring.api.serializers import Address, ProblemSerializer, mirror
-from scoring.board.visibility import audience_of, may_see_scores
+from scoring.board.differences import hidden_of
+from scoring.board.visibility import Audience, audience_of, frozen_at, may_see_scores
+from scoring.metrics import Metric, known_metric, names_by
+from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
 from scoring.runs.progress import expected_wait
+from scoring.runs.results import latest_evaluations
 from scoring.runs.team_view import Event, as_told, events, hides_outcome
 from tasks.jobs.queue_choice import place_in_queue, with_progress
 from tasks.models import Submission
+from tasks.types.base import printed_options
 
 #: A withdrawn run keeps its numbers for its team; they are off the board alone.
 WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
@@ -216,15 +220,11 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
         response = HttpResponse(content, content_type=JSON)
         response["ETag"] = tag
     if run.is_moving and not is_veiled:
-        response["Retry-After"] = str(again_in(run))
+        # Seconds after which it is worth asking again: soon after it was sent, and then more and more rarely.
+        age = (timezone.now() - run.submitted_at).total_seconds()
+        response["Retry-After"] = str(round(min(max(age / 10, MIN_PAUSE), MAX_PAUSE)))
     patch_vary_headers(response, ["Authorization", "Cookie"])
     return response
-
-
-def again_in(run: Submission) -> int:
-    """Seconds after which it is worth asking again: soon after it was sent, and then more and more rarely."""
-    age = (timezone.now() - run.submitted_at).total_seconds()
-    return round(min(max(age / 10, MIN_PAUSE), MAX_PAUSE))
 
 
 def _with_progress(request: Request, run: Submission) -> Submission:
@@ -302,3 +302,77 @@ does(
     responses={403: FORBIDDEN, 409: RUN_CHANGED[409]},
     without=400,
 )
+
+
+def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
+    """What `score --json` prints for each rule set, against the newest gold, as far as it may be seen."""
+    return [found for _, found in printed_evaluations(submission, audience)]
+
+
+def printed_evaluations(
+    submission: Submission, audience: Audience
+) -> list[tuple[Evaluation, dict[str, Any]]]:
+    """Each with the evaluation that keeps it."""
+    found = list(latest_evaluations(submission, frozen_at(submission.phase, audience)).values())
+    prefetch_related_objects(found, "breakdowns__classes")
+    return [(evaluation, _printed(evaluation, submission, audience)) for evaluation in found]
+
+
+def _printed(evaluation: Evaluation, submission: Submission, audience: Audience) -> dict[str, Any]:
+    task_type = submission.phase.task.task_type
+    options = task_type.checked_options(evaluation.options)
+    hidden = hidden_of(evaluation.breakdowns.all(), submission.phase, audience)
+    breakdowns = {}
+    for row in evaluation.breakdowns.all():
+        dimension, classes = row.classes.dimension, row.by_class()
+        valid = names_by(task_type, dimension, row.classes.metrics, evaluation.rules, options)
+        few = hidden.get(dimension, ())
+        breakdowns[dimension] = {
+            label: {
+                name: _class_number(OF_SMALL_CLASS if label in few else numbers[name])
+                for name in valid
+                if name in numbers
+            }
+            for label, numbers in classes.items()
+        }
+    return {
+        "task_type": task_type.slug,
+        "rules": evaluation.rules,
+        "options": printed_options(options),
+        "gold": {"sha256": evaluation.gold.digest, "instances": evaluation.gold.instances},
+        "run": {"sha256": evaluation.run_sha256},
+        "metrics": {
+            score.metric: _value(score, known_metric(task_type, score.metric, evaluation.rules, options))
+            for score in evaluation.scores.all()
+        },
+        "breakdowns": breakdowns,
+        "notes": evaluation.notes,
+    }
+
+
+def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
+    """Its scale is 1 and not 1.0, as the scorer prints it."""
+    scale = float(score.scale or 1)
+    return {
+        **_number(score),
+        "low": score.low,
+        "high": score.high,
+        "n": score.n,
+        "scale": int(scale) if scale.is_integer() else scale,
+        **({} if score.scale else {"is_count": True}),
+        "higher_is_better": metric.higher_is_better if metric else None,
+        "column": score.column,
+        "signature": score.signature,
+    }
+
+
+def _class_number(number: ClassNumber) -> dict[str, Any]:
+    if number.withheld:
+        return {"value": None, "withheld": str(number.withheld), "n": None}
+    return {**_number(number), "n": number.n}
+
+
+def _number(row: Score | ClassNumber) -> dict[str, Any]:
+    if isinstance(row, Score) and row.withheld:
+        return {"value": None, "withheld": row.get_withheld_display()}
+    return {"value": row.value, "infinite": True} if row.is_infinite else {"value": row.value}

@@ -1,34 +1,35 @@
-"""Between organisers and those who take part: entries, terms, questions, announcements, reports."""
+"""Phases and who takes part: times, boards, results, tries; entries, terms, questions, news, reports."""
 
 from typing import Any
 
 from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
 from citeboard.core.api import FORBIDDEN
 from citeboard.teams.api import person
+from citeboard.teams.models import Team, User
+from scoring.acts import phases as phase_acts
 from scoring.acts import seasons as acts
+from scoring.acts.runs import CONFIRM, CONTEST
 from scoring.api.operations import does, get, post
+from scoring.api.own_runs import RUN_CHANGED
+from scoring.api.seasons import ExtraTriesSerializer, phase_to_organise
 from scoring.api.serializers import form_of, mirror_of_model
-from tasks.models import (
-    Announcement,
-    AnnouncementEdit,
-    Question,
-    Registration,
-    Report,
-    Season,
-    Terms,
-    TermsAcceptance,
-)
+from scoring.board.confirming import Result, official_since, results_of
+from scoring.models import ResultConfirmation
+from tasks import models
+from tasks.models import ExtraTries, Phase
 from tasks.registration import entries
 from tasks.registration.entries import acceptance_of, current_terms
 from tasks.seasons.access import listed_entries, may_help, season_for, season_to_organise, staff
+from tasks.seasons.announcements import close_report as close
 from tasks.seasons.announcements import readable_questions, report_abuse
 
 
-class RegistrationSerializer(serializers.ModelSerializer[Registration]):
+class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
     """A team in a season."""
 
     team = serializers.SlugField(source="team.slug")
@@ -39,19 +40,19 @@ class RegistrationSerializer(serializers.ModelSerializer[Registration]):
     state = serializers.SerializerMethodField(help_text="One of approved, waiting, refused.")
 
     class Meta:
-        model = Registration
+        model = models.Registration
         fields = ["team", "name", "alias", "state", "registered_at", "reason"]
 
-    def get_alias(self, entry: Registration) -> int | None:
+    def get_alias(self, entry: models.Registration) -> int | None:
         """Told beside the name before names are hidden, it would say later whose each system is."""
         return None if entry.season.anonymous_until is None else entry.alias
 
-    def get_state(self, entry: Registration) -> str:
+    def get_state(self, entry: models.Registration) -> str:
         return "approved" if entry.is_approved else "waiting" if entry.is_waiting else "refused"
 
 
 @get("seasons/<slug:slug>/registrations/", of=season_for, pages=RegistrationSerializer)
-def registrations(request: Request, season: Season) -> QuerySet[Registration]:
+def registrations(request: Request, season: models.Season) -> QuerySet[models.Registration]:
     """The teams of a season; refused ones, and all where their names are hidden, to organisers alone."""
     return listed_entries(request.user, season)
 
@@ -73,7 +74,7 @@ does(
 
 TermsSerializer = mirror_of_model(
     "Terms",
-    Terms,
+    models.Terms,
     "The version that holds.",
     "version text published_at accepted_at",
     version=serializers.IntegerField(source="number"),
@@ -83,7 +84,7 @@ TermsSerializer = mirror_of_model(
 )
 AcceptanceSerializer = mirror_of_model(
     "Acceptance",
-    TermsAcceptance,
+    models.TermsAcceptance,
     "Who accepted which version, and when.",
     "version name address accepted_at",
     version=serializers.IntegerField(source="terms.number"),
@@ -94,7 +95,7 @@ AcceptanceSerializer = mirror_of_model(
 
 
 @get("seasons/<slug:slug>/terms/", of=season_for, answers=TermsSerializer, is_open=True)
-def terms(request: Request, season: Season) -> Terms:
+def terms(request: Request, season: models.Season) -> models.Terms:
     """The terms of a season, and whether you have accepted them."""
     version = current_terms(season)
     if version is None:
@@ -104,6 +105,7 @@ def terms(request: Request, season: Season) -> Terms:
     return version
 
 
+does(acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer, status=201)
 does(
     acts.ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
@@ -114,24 +116,24 @@ does(
 
 
 @get("seasons/<slug:slug>/terms/acceptances/", of=season_to_organise, pages=AcceptanceSerializer)
-def acceptances(request: Request, season: Season) -> QuerySet[TermsAcceptance]:
+def acceptances(request: Request, season: models.Season) -> QuerySet[models.TermsAcceptance]:
     """Who accepted which version of the terms, and when; for organisers."""
     return entries.acceptances(season)
 
 
 QuestionSerializer = mirror_of_model(
     "Question",
-    Question,
+    models.Question,
     "A question; who asked it is said to nobody here.",
     "id text asked_at answer answered_at is_public",
 )
 
 
 @get("seasons/<slug:slug>/questions/", of=season_for, pages=QuestionSerializer, is_open=True)
-def questions(request: Request, season: Season) -> QuerySet[Question]:
+def questions(request: Request, season: models.Season) -> QuerySet[models.Question]:
     """Questions that were answered in public and your own; to who runs the season all."""
     if may_help(request.user, season):
-        return Question.objects.filter(season=season)
+        return models.Question.objects.filter(season=season)
     return readable_questions(season, request.user)
 
 
@@ -143,11 +145,11 @@ does(
     answers=QuestionSerializer,
 )
 EarlierSerializer = mirror_of_model(
-    "Earlier", AnnouncementEdit, "What it said until it was edited.", "text until"
+    "Earlier", models.AnnouncementEdit, "What it said until it was edited.", "text until"
 )
 AnnouncedSerializer = mirror_of_model(
     "Announced",
-    Announcement,
+    models.Announcement,
     "One announcement; ``edits`` are what it said before, newest first.",
     "id text announced_at edited_at edits",
     edits=EarlierSerializer(many=True),
@@ -158,14 +160,16 @@ does(
     acts.ANNOUNCE,
     "seasons/<slug:slug>/announcement/",
     operation_id="announcement",
-    answers=mirror_of_model("Announcement", Season, "What stands there now.", "announcement announced_at"),
+    answers=mirror_of_model(
+        "Announcement", models.Season, "What stands there now.", "announcement announced_at"
+    ),
 )
 
 
 @get("seasons/<slug:slug>/announcements/", of=season_for, pages=AnnouncedSerializer, is_open=True)
-def announcements(request: Request, season: Season) -> QuerySet[Announcement]:
+def announcements(request: Request, season: models.Season) -> QuerySet[models.Announcement]:
     """What was announced in a season, newest first."""
-    return Announcement.objects.filter(season=season).standing().prefetch_related("edits")
+    return models.Announcement.objects.filter(season=season).standing().prefetch_related("edits")
 
 
 does(
@@ -176,18 +180,153 @@ does(
 )
 does(acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/", method="DELETE")
 ReportSerializer = mirror_of_model(
-    "Report", Report, "A report of yours, or for staff of anybody.", "id address text reported_at closed_at"
+    "Report",
+    models.Report,
+    "A report of yours, or for staff of anybody.",
+    "id address text reported_at closed_at",
 )
 
 
 @get("reports/", pages=ReportSerializer)
-def reports(request: Request) -> QuerySet[Report]:
+def reports(request: Request) -> QuerySet[models.Report]:
     """Reports of abuse, for the site's staff."""
     staff(request.user)
-    return Report.objects.all()
+    return models.Report.objects.all()
 
 
 @post("reports/", form=form_of(acts.ReportForm), answers=ReportSerializer, status=201)
-def report(request: Request, form: dict[str, Any]) -> Report:
+def report(request: Request, form: dict[str, Any]) -> models.Report:
     """Report abuse to those who run the site."""
     return report_abuse(by=person(request), **form)
+
+
+@post("reports/<int:pk>/close/", of=staff)
+def close_report(request: Request, user: User, pk: int) -> None:
+    """Close a report; for the site's staff."""
+    close(report=get_object_or_404(models.Report, pk=pk), by=user)
+
+
+TimesSerializer = mirror_of_model("Times", Phase, "When runs are accepted.", "id opens closes")
+BoardSerializer = mirror_of_model(
+    "Board",
+    Phase,
+    "Who sees the board: until `board_from`, and from then on.",
+    "id board board_from board_then",
+)
+FreezeSerializer = mirror_of_model(
+    "Freeze",
+    Phase,
+    "When others than organisers see the board as it stood at `frozen_from`.",
+    "id frozen_from frozen_until is_frozen",
+    is_frozen=serializers.BooleanField(help_text="Whether it is frozen now."),
+)
+
+
+does(phase_acts.MOVE, "phases/<int:pk>/times/", operation_id="times", answers=TimesSerializer)
+does(phase_acts.OPEN, "phases/<int:pk>/open/", operation_id="open", answers=TimesSerializer)
+does(phase_acts.CLOSE, "phases/<int:pk>/close/", operation_id="close", answers=TimesSerializer)
+does(phase_acts.SHOW_BOARD, "phases/<int:pk>/board/", operation_id="board", answers=BoardSerializer)
+does(phase_acts.REVEAL, "phases/<int:pk>/reveal/", operation_id="reveal", answers=BoardSerializer)
+does(
+    phase_acts.FREEZE,
+    "phases/<int:pk>/freeze/",
+    takes=lambda request, phase, sent: (
+        {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until} | sent if sent else {}
+    ),
+    answers=FreezeSerializer,
+)
+does(phase_acts.UNFREEZE, "phases/<int:pk>/unfreeze/", operation_id="unfreeze", answers=FreezeSerializer)
+
+
+class ConfirmedResultSerializer(serializers.Serializer[Any]):
+    """What a team says of the result of a run that counts."""
+
+    submission = serializers.IntegerField()
+    team = serializers.CharField()
+    gold = serializers.IntegerField(help_text="The version that the run was scored against.")
+    numbers = serializers.CharField(help_text="A digest of its scores, which changes where one does.")
+    state = serializers.ChoiceField(
+        choices=["missing", *ResultConfirmation.State.values],
+        help_text="Missing too where it was said of other numbers.",
+    )
+    message = serializers.CharField(allow_blank=True, help_text="Why it is contested.")
+    said_at = serializers.DateTimeField(allow_null=True)
+
+
+class ConfirmedResultsSerializer(serializers.Serializer[Any]):
+    """What teams say of the results of a phase."""
+
+    confirms_results = serializers.BooleanField(help_text="Whether teams are asked.")
+    official_since = serializers.DateTimeField(allow_null=True, help_text="Null while they are preliminary.")
+    ended_because = serializers.CharField(allow_blank=True, help_text="Why organisers ended it.")
+    results = ConfirmedResultSerializer(many=True)
+
+
+def _described(result: Result) -> dict[str, Any]:
+    said = result.said
+    return {
+        "submission": result.run.submission,
+        "team": result.run.team_slug,
+        "gold": result.gold.number,
+        "numbers": result.numbers,
+        "state": said.state if said else "missing",
+        "message": said.message if said else "",
+        "said_at": said.at if said else None,
+    }
+
+
+for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
+    does(
+        act,
+        f"submissions/<int:pk>/{end}/",
+        operation_id=end,
+        gives=lambda request, result: _described(result),
+        answers=ConfirmedResultSerializer,
+        responses=RUN_CHANGED,
+    )
+
+
+@get("phases/<int:pk>/confirmation/", of=phase_to_organise, answers=ConfirmedResultsSerializer)
+def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
+    """What each team says of the results of a phase; for organisers."""
+    results = results_of(phase)
+    return {
+        "confirms_results": phase.confirms_results,
+        "official_since": official_since(phase, results),
+        "ended_because": phase.confirmation_ended_because,
+        "results": [_described(result) for result in results],
+    }
+
+
+for end, act in {"end": phase_acts.END_CONFIRMATION, "reopen": phase_acts.REOPEN_CONFIRMATION}.items():
+    does(act, f"phases/<int:pk>/confirmation/{end}/", gives=confirmation, answers=ConfirmedResultsSerializer)
+
+
+@get("phases/<int:pk>/extra-tries/", of=phase_to_organise, answers=[ExtraTriesSerializer])
+def extra_tries(request: Request, phase: Phase) -> Any:
+    """Tries that single teams were given in a phase; for organisers."""
+    return phase.extra_tries.select_related("team")
+
+
+def tries_to_take_back(user: object, pk: int, number: int) -> ExtraTries:
+    rows = ExtraTries.objects.select_related("phase__task__season", "team")
+    return get_object_or_404(rows, pk=number, phase=phase_to_organise(user, pk))
+
+
+does(
+    phase_acts.GIVE_TRIES,
+    "phases/<int:pk>/extra-tries/",
+    takes=lambda request, phase, sent: {
+        **sent,
+        "team": get_object_or_404(Team, slug=sent["team"], registrations__season=phase.task.season_id),
+    },
+    answers=ExtraTriesSerializer,
+    status=201,
+)
+does(
+    phase_acts.TAKE_TRIES_BACK,
+    "phases/<int:pk>/extra-tries/<int:given>/",
+    method="DELETE",
+    of=tries_to_take_back,
+    name="extra-tries-back",
+)

@@ -11,16 +11,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from scoring.api.operations import get
-from scoring.api.printed import printed_evaluations
+from scoring.api.own_runs import printed_evaluations
+from scoring.board import visibility
 from scoring.board.standings import standing_of
-from scoring.board.visibility import (
-    Audience,
-    audience_of,
-    frozen_at,
-    may_see_outcome,
-    may_see_scores,
-    shows_teams,
-)
 from scoring.models import LogEntry, Receipt
 from scoring.offline.receipts import FIELDS, FORMAT, VERSION
 from scoring.receipts import log
@@ -33,26 +26,23 @@ _COMPARED = ("value", "low", "high", "n")
 
 
 def receipts_of(
-    submission: Submission, audience: Audience, *, has_scores: bool, is_own: bool
+    submission: Submission, audience: visibility.Audience, *, has_scores: bool, is_own: bool
 ) -> list[dict[str, Any]]:
-    """Each opens what the audience is told of the run's numbers now, and nothing else.
-
-    ``has_scores`` says whether it is told any; who owns the run is told which file it was, too.
-    """
+    """Each opens what the audience is told of the numbers; its owner is told which file it was, too."""
     phase = submission.phase
     told = printed_evaluations(submission, audience) if has_scores else []
     numbers = {evaluation.pk: _numbers(said["metrics"]) for evaluation, said in told}
     rows = Receipt.objects.filter(evaluation__submission=submission).select_related("entry__key")
-    if at := frozen_at(phase, audience):
+    if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
     # Earlier receipts of an evaluation open where its newest holds the numbers that the reader sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
-    seen = {pk for pk, said in numbers.items() if pk in newest and _numbers(_read(newest[pk])) == said}
+    seen = {pk for pk, said in numbers.items() if pk in newest and _numbers(json.loads(newest[pk])) == said}
     head, receipts = log.head(), []
     for row, openings in opened:
         fields: Sequence[str] = FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
-        if not is_own and not shows_teams(phase, audience):
+        if not is_own and not visibility.shows_teams(phase, audience):
             # The file is what a hidden team could be known by.
             fields = [name for name in fields if name != "run"]
         if fields:
@@ -76,10 +66,6 @@ def _receipt(row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] 
     }
 
 
-def _read(text: str) -> Any:
-    return json.loads(text)
-
-
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
     return {name: tuple(said.get(part) for part in _COMPARED) for name, said in metrics.items()}
 
@@ -89,7 +75,7 @@ def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
     seasons = Season.objects.visible_to(user)
     runs = Submission.objects.filter(phase__task__season__in=seasons.values("pk"))
     run = get_object_or_404(runs.select_related("phase__task__season"), pk=pk)
-    is_own = may_see_outcome(run, user)
+    is_own = visibility.may_see_outcome(run, user)
     if not is_own and standing_of(run.phase, user, run.pk) is None:
         raise Http404
     return run, is_own
@@ -185,26 +171,26 @@ class ConsistencyQuery(serializers.Serializer[Any]):
     second = serializers.IntegerField(min_value=1, max_value=2**55)
 
 
-@get("log/", answers=LogSerializer, readable_anywhere=True)
+@get("log/", answers=LogSerializer, is_open=True)
 def receipt_log(request: Request) -> dict[str, Any]:
     """The log of receipts: its signed head and the keys."""
     return {"head": log.head(), "keys": log.keys()}
 
 
-@get("log/entries/", pages=EntrySerializer, readable_anywhere=True)
+@get("log/entries/", pages=EntrySerializer, is_open=True)
 def log_entries(request: Request) -> QuerySet[LogEntry]:
     """The entries of the log, in its order."""
     return LogEntry.objects.exclude(index=None).select_related("key")
 
 
-@get("log/inclusion/", query=InclusionQuery, answers=PathSerializer, readable_anywhere=True)
+@get("log/inclusion/", query=InclusionQuery, answers=PathSerializer, is_open=True)
 def log_inclusion(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
     """What proves that an entry stands in the log."""
     _check_sizes(query["index"] + 1, query["size"])
     return {"path": log.inclusion(query["index"], query["size"])}
 
 
-@get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, readable_anywhere=True)
+@get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, is_open=True)
 def log_consistency(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
     """What proves that nothing of the log was changed since it had its first size."""
     _check_sizes(query["first"], query["second"])
@@ -221,5 +207,7 @@ def _check_sizes(smaller: int, larger: int) -> None:
 def receipts(request: Request, found: tuple[Submission, bool]) -> list[dict[str, Any]]:
     """The receipts of a run, oldest first, as far as you may know what is in them."""
     run, is_own = found
-    has_scores = may_see_scores(run, request.user) if is_own else True
-    return receipts_of(run, audience_of(run.phase, request.user), has_scores=has_scores, is_own=is_own)
+    has_scores = visibility.may_see_scores(run, request.user) if is_own else True
+    return receipts_of(
+        run, visibility.audience_of(run.phase, request.user), has_scores=has_scores, is_own=is_own
+    )

@@ -3,19 +3,16 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import FileResponse, HttpResponse
+from django.http import FileResponse, StreamingHttpResponse
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from citeboard.core.actions import MAX_WORDS
 from citeboard.core.api import INVALID
 from citeboard.core.models import AuditEntry
-from citeboard.teams.api import person
-from citeboard.teams.models import User
 from scoring.acts import seasons as acts
 from scoring.acts.declared import in_season
-from scoring.api.operations import does, get, post
+from scoring.api.operations import does, get
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import mirror, mirror_of_model
 from scoring.board.standings import standings
@@ -25,10 +22,8 @@ from scoring.ops.season_progress import acknowledged, failed_rescorings, failed_
 from tasks.models import Acknowledgement, Delivery, Organiser, Phase, Season, Submission, Webhook
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
-from tasks.seasons.organisers import add_organiser, remove_organiser
 from tasks.webhooks.services import secret_of
 
-NOBODY = "nobody"
 #: The newest failures of each kind; the page of runs has all.
 MAX_LISTED = 200
 
@@ -70,32 +65,19 @@ PersonSerializer = mirror_of_model(
 )
 
 
-class RoleForm(serializers.Serializer[Any]):
-    """Somebody with an account, and what they become."""
-
-    address = serializers.EmailField()
-    role = serializers.ChoiceField(choices=[*Organiser.Role.values, NOBODY])
-
-
 @get("seasons/<slug:slug>/people/", of=season_to_organise, answers=[PersonSerializer])
 def people(request: Request, season: Season) -> QuerySet[Organiser]:
     """Who runs the season; for its organisers."""
     return Organiser.objects.filter(season=season).select_related("user").order_by("-role", "pk")
 
 
-@post("seasons/<slug:slug>/people/", of=season_to_organise, form=RoleForm, answers=[PersonSerializer])
-def give_role(request: Request, season: Season, form: dict[str, Any]) -> QuerySet[Organiser]:
-    """Make somebody an organiser or a helper, or neither; for organisers."""
-    user = User.objects.filter(email__iexact=form["address"], is_active=True).first()
-    if user is None:
-        raise ValidationError({"address": ["Nobody has an account with this address."]})
-    if form["role"] != NOBODY:
-        add_organiser(season=season, user=user, role=form["role"], by=person(request))
-    elif organiser := Organiser.objects.filter(season=season, user=user).first():
-        remove_organiser(organiser=organiser, by=person(request))
-    return people(request, season)
-
-
+does(
+    acts.GIVE_ROLE,
+    "seasons/<slug:slug>/people/",
+    operation_id="give_role",
+    gives=lambda request, made: people(request, made[0]),
+    answers=[PersonSerializer],
+)
 DaySerializer = mirror(
     "Day",
     season_progress.Day,
@@ -136,11 +118,11 @@ def progress(request: Request, season: Season) -> season_progress.Progress:
 
 
 @get("seasons/<slug:slug>/runs/", of=season_to_help, files=["text/csv"])
-def season_runs(request: Request, season: Season) -> HttpResponse:
+def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     """Every run of a season as CSV, with the number that ranks it; for organisers and helpers."""
     runs = Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
     content = runs_csv(runs.order_by("-submitted_at", "-id"))
-    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{season.slug}-runs.csv"'
     return response
 

@@ -1,6 +1,6 @@
 """A season's settings by the keys of its file or by the file itself; its gold; new seasons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -14,32 +14,27 @@ from citeboard.core.api import ABSENT
 from citeboard.core.refusals import Refused
 from citeboard.teams.api import person
 from citeboard.teams.models import User
+from scoring.acts import gold as acts
 from scoring.acts.declared import numbered
-from scoring.acts.seasons import CLONE, CloneForm
-from scoring.api.operations import delete, get, post
+from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, FROM_PRESET
+from scoring.api.operations import delete, does, get, post
+from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import (
     ObjectField,
     RejectedRun,
-    form_of,
     mirror,
     mirror_of_model,
-    optional_text,
+    names_in,
     text_list,
 )
 from scoring.ops.pruning import delete_season
-from scoring.worker.rescoring import publish_gold as publish
+from scoring.worker.rescoring import Progress, progress
 from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import Fault, load_season_text
-from tasks.seasons.file.load import change_settings as change
 from tasks.seasons.file.plan import Decisions, settings_now
 from tasks.seasons.history import delete_phase, delete_task
-from tasks.seasons.presets import Preset, preset_for, season_from
-from tasks.submissions.refusals import RunUnusable
-from tasks.submissions.uploads import received
-from tasks.types import InputRefused, Problem
-from tasks.types.problems import capped
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
@@ -96,17 +91,18 @@ def settings(request: Request, season: Season) -> dict[str, Any]:
     return {"settings": settings_now(season)}
 
 
-@post(
+does(
+    CHANGE_SETTINGS,
     "seasons/<slug:slug>/settings/",
-    of=season_to_organise,
     form=SettingsForm,
+    takes=lambda request, season, sent: {"values": sent["settings"]},
+    gives=lambda request, loaded: {
+        "changes": loaded.changes,
+        "differences": [row.as_json() for row in loaded.differences],
+    },
     answers=ChangedSerializer,
     responses={422: REFUSED},
 )
-def change_settings(request: Request, season: Season, form: dict[str, Any]) -> dict[str, Any]:
-    """Change settings, or add a task or a phase; for organisers."""
-    loaded = change(season=season, values=form["settings"], by=person(request))
-    return {"changes": loaded.changes, "differences": [row.as_json() for row in loaded.differences]}
 
 
 @delete("seasons/<slug:slug>/settings/<str:prefix>/", of=season_to_organise, name="settings-row")
@@ -123,59 +119,32 @@ def delete_settings(request: Request, season: Season, prefix: str) -> None:
         raise Http404("The season has no task or phase of this name.")
 
 
-class PresetForm(serializers.Serializer[Any]):
-    """A season that is made from a preset."""
-
-    title = serializers.CharField(max_length=120)
-    slug = serializers.CharField(max_length=60, help_text="Small letters, digits and single hyphens.")
-    task_type = serializers.CharField(help_text="A task type, such as clsumm-1a.")
-    time_zone = serializers.CharField(required=False, default="UTC", help_text="Such as Europe/Rome or AoE.")
-    dates = ObjectField(
-        help_text="When it begins and ends, such as {“opens”: “2026-05-01 00:00”}; each preset says which."
-    )
-
-    def validate_dates(self, value: dict[str, Any]) -> dict[str, Any]:
-        if not all(isinstance(text, str) for text in value.values()):
-            raise serializers.ValidationError("Give an object with a date and time for each name.")
-        return value
-
-
-@post(
+does(
+    FROM_PRESET,
     "new-season/<slug:preset>/",
-    of=preset_for,
-    form=PresetForm,
+    operation_id="season_from_preset",
     answers=mirror_of_model("Made", Season, "The draft.", "slug title"),
     status=201,
     responses={422: REFUSED},
     name="new-season-preset",
 )
-def season_from_preset(request: Request, preset: Preset, form: dict[str, Any]) -> Season:
-    """Create a season from a preset: semeval, trec or open; for staff."""
-    return season_from(preset=preset, by=person(request), **form)
 
 
-@post(
+def _with_new_name(request: Request, season: Season, sent: Mapping[str, Any]) -> Mapping[str, Any]:
+    if Season.objects.filter(slug=sent["slug"]).exists():
+        raise Refused(f"There is a season “{sent['slug']}” already.")
+    return sent
+
+
+does(
+    CLONE,
     "seasons/<slug:slug>/clone/",
-    of=season_to_organise,
-    form=form_of(CloneForm),
+    operation_id="clone",
+    takes=_with_new_name,
     answers=mirror_of_model("Cloned", Season, "The draft.", "slug title"),
     status=201,
     responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
 )
-def clone(request: Request, season: Season, form: dict[str, Any]) -> Any:
-    """Make next year's season: its tasks and phases, later, without people, gold and runs."""
-    if Season.objects.filter(slug=form["slug"]).exists():
-        raise Refused(f"There is a season “{form['slug']}” already.")
-    try:
-        return CLONE(season, person(request), **form)
-    except InputRefused as refused:
-        raise FileRefused(refused.problems) from refused
-
-
-class FileRefused(RunUnusable):
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("the file is refused")
-        self.problems, self.more = capped(problems)
 
 
 class SeasonFileForm(serializers.Serializer[Any]):
@@ -250,16 +219,13 @@ def new_season(request: Request, creator: User, form: dict[str, Any]) -> Respons
 
 
 def _loaded(request: Request, slug: str, form: dict[str, Any]) -> Response:
-    try:
-        loaded = load_season_text(
-            form["file"].read(),
-            by=person(request),
-            slug=slug,
-            decisions=Decisions(frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))),
-            dry_run=form["dry_run"],
-        )
-    except InputRefused as refused:
-        raise FileRefused(refused.problems) from refused
+    loaded = load_season_text(
+        form["file"].read(),
+        by=person(request),
+        slug=slug,
+        decisions=Decisions(frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))),
+        dry_run=form["dry_run"],
+    )
     return Response(
         {
             "season": loaded.season.slug,
@@ -272,37 +238,17 @@ def _loaded(request: Request, slug: str, form: dict[str, Any]) -> Response:
     )
 
 
-MAX_REASON, MAX_SPLIT = 500, 100
-
 GoldVersionSerializer = mirror_of_model(
     "GoldVersion",
     Gold,
     "A version of a split's gold; a version never changes.",
-    "number split sha256 instances reason created_at",
+    "id number split sha256 instances reason sealed_at created_at",
     sha256=serializers.CharField(source="digest"),
 )
 
 
 class GoldQuery(serializers.Serializer[Any]):
     split = serializers.CharField(required=False, allow_blank=True, help_text="This split's alone.")
-
-
-class GoldForm(serializers.Serializer[Any]):
-    """Gold to be published."""
-
-    file = serializers.FileField(help_text="The gold as the task type reads it: a file, or a zip of files.")
-    reason = serializers.CharField(
-        max_length=MAX_REASON, help_text="What is new or was corrected; teams read it."
-    )
-    split = optional_text(MAX_SPLIT, "Needed where the task's phases have several.")
-    also = optional_text(
-        None,
-        "Slugs of other tasks of the season with commas between: the file is their gold too, of the split of "
-        "the same name.",
-    )
-    again = serializers.BooleanField(
-        required=False, default=False, help_text="Publish what an earlier version holds once more."
-    )
 
 
 task_to_organise = numbered("task", season_to_organise)
@@ -315,33 +261,13 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
     return versions.filter(split=query["split"]) if query.get("split") else versions
 
 
-@post(
-    "tasks/<int:pk>/gold/",
-    of=task_to_organise,
-    lets_out=True,
-    form=GoldForm,
-    answers=GoldVersionSerializer,
-    responses={
-        200: OpenApiResponse(GoldVersionSerializer, "This is the newest version already; nothing changes."),
-        201: OpenApiResponse(GoldVersionSerializer, "The new version; runs are being scored against it."),
-        422: OpenApiResponse(RejectedRun, "The file is no gold of this task; nothing was kept."),
-    },
-    is_upload=True,
-)
-def publish_gold(request: Request, task: Task, form: dict[str, Any]) -> Response:
-    """Publish a new version of the gold; every run is scored against it."""
-    split = _split(task, form["split"])
-    slugs = list(dict.fromkeys(slug.strip() for slug in form["also"].split(",") if slug.strip()))
+def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, Any]:
+    slugs, split = names_in(sent["also"]), _split(task, sent["split"])
     others = {other.slug: other for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)}
     if unknown := [slug for slug in slugs if slug not in others]:
         raise exceptions.ValidationError({"also": [f"The season has no other task {', '.join(unknown)}."]})
     splits = [(task, split), *((others[slug], _split(others[slug], split)) for slug in slugs)]
-    with received(form["file"]) as upload:
-        made = publish(
-            splits=splits, upload=upload, reason=form["reason"], by=person(request), again=form["again"]
-        )
-    status = 201 if any(version.is_new for version in made) else 200
-    return Response(GoldVersionSerializer(made[0].gold).data, status=status)
+    return {name: sent[name] for name in ("file", "reason", "again")} | {"splits": splits}
 
 
 def _split(task: Task, named: str) -> str:
@@ -354,3 +280,78 @@ def _split(task: Task, named: str) -> str:
             {"split": [f"Phases of this task have {', '.join(splits) or 'none'}."]}
         )
     return named
+
+
+does(
+    acts.PUBLISH_GOLD,
+    "tasks/<int:pk>/gold/",
+    of=task_to_organise,
+    operation_id="publish_gold",
+    takes=_splits,
+    gives=lambda request, made: Response(
+        GoldVersionSerializer(made[0].gold).data, status=201 if any(new.is_new for new in made) else 200
+    ),
+    answers=GoldVersionSerializer,
+    responses={
+        200: OpenApiResponse(GoldVersionSerializer, "This is the newest version already; nothing changes."),
+        201: OpenApiResponse(GoldVersionSerializer, "The new version; runs are being scored against it."),
+        422: OpenApiResponse(RejectedRun, "The file is no gold of this task; nothing was kept."),
+    },
+    is_upload=True,
+)
+
+
+does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
+does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
+RescoringSerializer = mirror(
+    "Rescoring",
+    Progress,
+    "How far the runs of a phase are scored against its newest gold.",
+    phase=serializers.IntegerField(source="phase.pk"),
+    gold=None,
+    left="Still to be scored.",
+    order=None,
+    is_moving=serializers.BooleanField(),
+)
+
+
+class QueuedSerializer(serializers.Serializer[Any]):
+    """What was put into the queue."""
+
+    queued = serializers.IntegerField(help_text="0 where all of it was there or under way.")
+
+
+@get("phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer)
+def rescoring(request: Request, phase: Phase) -> Progress:
+    """How far the runs of a phase are scored against its newest gold; for organisers."""
+    return progress(phase)
+
+
+does(
+    acts.RESCORE,
+    "phases/<int:pk>/rescore/",
+    operation_id="rescore",
+    gives=lambda request, order: progress(order.phase),
+    answers=RescoringSerializer,
+)
+does(
+    acts.STOP_RESCORING,
+    "phases/<int:pk>/rescore/stop/",
+    operation_id="stop_rescoring",
+    gives=lambda request, made: progress(made[0]),
+    answers=RescoringSerializer,
+)
+for act, where, label in (
+    (acts.RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season"),
+    (acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run"),
+):
+    does(
+        act, where, operation_id=label, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer
+    )
+does(
+    acts.COMPUTE_BASELINES,
+    "phases/<int:pk>/baselines/",
+    operation_id="compute_baselines",
+    gives=lambda request, made: {"queued": made[1]},
+    answers=QueuedSerializer,
+)

@@ -59,6 +59,8 @@ LeaderSerializer = mirror(
     "The first row; of several the one that was there first.",
     team=serializers.SlugField(source="team_slug", allow_null=True),
     team_slug=None,
+    rank=None,
+    is_baseline=None,
     metric="Null where ranks alone are shown.",
     scale=None,
     tied="Other rows that do not differ significantly; null until it is known.",
@@ -175,6 +177,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     type = serializers.CharField(help_text="The task type, as the offline scorer calls it.")
     season = serializers.SlugField(source="season.slug")
     rules = text_list("Names of rule sets; the first ranks.")
+    shown_measures = text_list("Metrics that boards show before others are asked for.")
     metrics = serializers.SerializerMethodField(help_text="By rule set; the first ranks.")
     dimensions = text_list("What scores are broken down by.", source="task_type.dimensions", read_only=True)
     url = Address("api:task", "pk")
@@ -214,13 +217,13 @@ class SeasonDetail(SeasonSerializer):
         fields = [*SeasonSerializer.Meta.fields, "tasks"]
 
 
-@get("seasons/", pages=SeasonSerializer, readable_anywhere=True)
+@get("seasons/", pages=SeasonSerializer, is_open=True)
 def seasons(request: Request) -> QuerySet[Season]:
     """The seasons, newest first."""
     return Season.objects.visible_to(request.user)
 
 
-@get("seasons/<slug:slug>/", answers=SeasonDetail, readable_anywhere=True)
+@get("seasons/<slug:slug>/", answers=SeasonDetail, is_open=True)
 def season(request: Request, slug: str) -> Season:
     """A season with its tasks and phases."""
     visible = Season.objects.visible_to(request.user).prefetch_related(Prefetch("tasks", _tasks()))
@@ -229,26 +232,19 @@ def season(request: Request, slug: str) -> Season:
     return found
 
 
-@get("tasks/<int:pk>/", of=task_for_reader, answers=TaskSerializer, readable_anywhere=True)
+@get("tasks/<int:pk>/", of=task_for_reader, answers=TaskSerializer, is_open=True)
 def task(request: Request, task: Task) -> Task:
     """A task with its phases."""
     return task
 
 
-@get("phases/<int:pk>/", of=phase_for_reader, answers=PhaseDetail, readable_anywhere=True)
+@get("phases/<int:pk>/", of=phase_for_reader, answers=PhaseDetail, is_open=True)
 def phase(request: Request, phase: Phase) -> Phase:
     """A phase, and what your teams may still send."""
     has_inputs = may_have_inputs(request.user, phase)
     phase.current_gold = Gold.objects.current(phase) if has_inputs else None  # type: ignore[attr-defined]
     phase.quotas = [  # type: ignore[attr-defined]
-        {
-            "team": team.slug,
-            "left": now.left,
-            "left_today": now.left_today,
-            "left_in_total": now.left_in_total,
-            "renews_at": now.renews_at,
-            "extra": now.extra,
-        }
+        {"team": team.slug, "left": now.left, **vars(now)}
         for team in entered_teams(request.user, phase.task.season)
         for now in [quota(phase, team)]
     ]
@@ -369,7 +365,7 @@ class PublishedSerializer(serializers.Serializer[Any]):
     figures = FigureSerializer(many=True)
 
 
-@get("tasks/<int:pk>/published/", answers=PublishedSerializer, readable_anywhere=True)
+@get("tasks/<int:pk>/published/", answers=PublishedSerializer, is_open=True)
 def published(request: Request, pk: int) -> Response:
     """What publications report of a task."""
     visible = Task.objects.filter(season__in=Season.objects.visible_to(request.user).values("pk"))
@@ -385,35 +381,28 @@ class ArchiveSerializer(serializers.Serializer[Any]):
     slug = serializers.CharField()
     title = serializers.CharField()
     licence = serializers.CharField(allow_blank=True)
-    verified = serializers.CharField(help_text="What verifying it said, when it was mounted.")
-    sha256 = serializers.CharField(help_text="Of the file with its checksums.")
-    page = serializers.CharField()
-    boards = serializers.ListField(child=serializers.CharField(), help_text="Addresses of boards as JSON.")
+    verified = serializers.CharField(
+        source="mount.verified", help_text="What verifying it said, when it was mounted."
+    )
+    sha256 = serializers.CharField(source="mount.sha256", help_text="Of the file with its checksums.")
+    page = Address("archive", "slug")
+    boards = serializers.SerializerMethodField(help_text="Addresses of boards as JSON.")
+
+    def get_boards(self, mounted: Mounted) -> list[str]:
+        files = [f"boards/{name}.json" for name, _ in mounted.boards]
+        return [address(self.context["request"], "archive-file", mounted.slug, file) for file in files]
 
 
-@get("archives/", pages=ArchiveSerializer, readable_anywhere=True)
-def archives(request: Request) -> list[dict[str, Any]]:
+@get("archives/", pages=ArchiveSerializer, is_open=True)
+def archives(request: Request) -> list[Mounted]:
     """The mounted archives of other sites' seasons."""
-    return [_archive(request, mounted) for mounted in mounted_archives()]
+    return mounted_archives()
 
 
-@get("archives/<slug:slug>/", answers=ArchiveSerializer, readable_anywhere=True)
-def archive(request: Request, slug: str) -> dict[str, Any]:
+@get("archives/<slug:slug>/", answers=ArchiveSerializer, is_open=True)
+def archive(request: Request, slug: str) -> Mounted:
     """A mounted archive."""
     mounted = mounted_archive(slug)
     if mounted is None:
         raise Http404("No archive is mounted here.")
-    return _archive(request, mounted)
-
-
-def _archive(request: Request, mounted: Mounted) -> dict[str, Any]:
-    files = [f"boards/{name}.json" for name, _ in mounted.boards]
-    return {
-        "slug": mounted.slug,
-        "title": mounted.title,
-        "licence": mounted.licence,
-        "verified": mounted.mount["verified"],
-        "sha256": mounted.mount["sha256"],
-        "page": address(request, "archive", mounted.slug),
-        "boards": [address(request, "archive-file", mounted.slug, file) for file in files],
-    }
+    return mounted

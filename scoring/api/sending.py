@@ -17,7 +17,7 @@ from citeboard.teams.api import person
 from citeboard.teams.models import Team
 from scoring.api.operations import post
 from scoring.api.seasons import phase_for_reader
-from scoring.api.serializers import REJECTED, ProblemSerializer, address, optional_text
+from scoring.api.serializers import REJECTED, ProblemSerializer, address, names_in, optional_text
 from scoring.runs.team_view import as_told
 from tasks.models import LateReading, Phase, Season, Submission
 from tasks.models.run_cards import CARD
@@ -120,6 +120,7 @@ class Accepted(serializers.Serializer[Any]):
     number = serializers.IntegerField(help_text="Counts the team's runs in the phase.")
     status = serializers.ChoiceField(choices=Submission.Status.choices)
     url = serializers.URLField(help_text="Where to follow it.")
+    page = serializers.URLField(help_text="Where people follow it.")
     warnings = ProblemSerializer(many=True)
 
 
@@ -189,6 +190,7 @@ def _taken(request: Request, run: Submission) -> dict[str, Any]:
         "number": run.number,
         "status": as_told(run, request.user).status,
         "url": address(request, "api:submission", run.pk),
+        "page": address(request, "submission", run.pk),
         "warnings": run.warnings,
     }
 
@@ -274,7 +276,7 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
 
     All of its runs are taken, or none is and nothing counts.
     """
-    tasks = [slug.strip() for slug in form["tasks"].split(",") if slug.strip()]
+    tasks = names_in(form["tasks"])
     with _sent(request, season, form) as (sent, details):
         made = submit_bundle(
             season=season, phase=form["phase"], tasks=tasks, details=checked_details(**details), **sent

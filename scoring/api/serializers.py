@@ -77,6 +77,11 @@ class ObjectField(serializers.JSONField):
         return value
 
 
+def names_in(text: str) -> list[str]:
+    """Each once, of a text with commas between them."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
 def optional_text(max_length: int | None = None, help_text: str | None = None) -> serializers.CharField:
     return serializers.CharField(
         required=False, allow_blank=True, default="", max_length=max_length, help_text=help_text
@@ -100,7 +105,7 @@ def form_of(form: type[ActForm]) -> type[serializers.Serializer[Any]]:
     fields = {
         name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
         for name, field in {**form.base_fields, **form.only_in_api}.items()
-        if name not in form.only_on_pages
+        if name not in form.only_on_pages or name in form.only_in_api
     }
     members = {"__doc__": form.__doc__, "__module__": __name__, **fields}
     return cast("type[serializers.Serializer[Any]]", type(form.__name__, (serializers.Serializer,), members))
@@ -110,6 +115,7 @@ def form_of(form: type[ActForm]) -> type[serializers.Serializer[Any]]:
 SENT: dict[type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]] = {
     declared.MomentField: (MomentField, ()),
     declared.LinesField: (LinesField, ()),
+    forms.JSONField: (ObjectField, ()),
     forms.EmailField: (serializers.EmailField, ("max_length",)),
     forms.CharField: (serializers.CharField, ("max_length",)),
     forms.FileField: (serializers.FileField, ()),
@@ -153,11 +159,7 @@ _MIRRORS: dict[Any, type[serializers.Serializer[Any]]] = {}
 
 
 def mirror(name: str, source: type, meaning: str, /, **described: Any) -> type[serializers.Serializer[Any]]:
-    """The fields of a dataclass by their types; those ``described`` say what they mean, or are other fields.
-
-    What is no field of the dataclass, such as a property, comes last; None leaves one out. Dataclasses in it
-    are mirrored before.
-    """
+    """A dataclass's fields by their types, with words, others or None (left out) where ``described``."""
     hints = get_type_hints(source)
     fields: dict[str, Any] = {}
     for field in dict.fromkeys([*(part.name for part in dataclasses.fields(source)), *described]):

@@ -7,26 +7,21 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api import FORBIDDEN
 from citeboard.teams.access import members_in_order, team_for_lead, team_for_member, teams_of
 from citeboard.teams.api import person
-from citeboard.teams.invitations import decline_mailed, mailed_invitation_for, secret_of
-from citeboard.teams.membership import found_team as create_team
+from citeboard.teams.membership import decline_mailed, mailed_invitation_for, secret_of
 from citeboard.teams.models import MailedInvitation, Membership, Team
 from scoring.acts import seasons as season_acts
 from scoring.acts import teams as acts
 from scoring.api.operations import does, get, post
-from scoring.api.serializers import Address, address, form_of, mirror_of_model
+from scoring.api.serializers import Address, address, mirror_of_model
 from scoring.board.public_results import Result, public_system, public_team
 from scoring.exchange.results import place
-from scoring.ops import merging
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
-from tasks.seasons.access import merge_proposal_of
 
 #: A link, or what stands at its end.
 MAX_LINK = 400
@@ -88,13 +83,12 @@ def teams(request: Request) -> QuerySet[Team]:
     return _own_teams(request.user)
 
 
-@post("teams/", form=form_of(acts.TeamForm), answers=TeamSerializer, status=201)
-def found_team(request: Request, form: dict[str, Any]) -> Response:
-    """Found a team, which you lead."""
-    team = create_team(name=form["name"], founder=person(request))
-    where = address(request, "api:team", team.slug)
+def _founded(request: Request, team: Team) -> Response:
     answer = TeamSerializer(_own_team(request, team), context={"request": request}).data
-    return Response(answer, status=201, headers={"Location": where})
+    return Response(answer, status=201, headers={"Location": address(request, "api:team", team.slug)})
+
+
+does(acts.FOUND, "teams/", operation_id="found_team", gives=_founded, answers=TeamSerializer, status=201)
 
 
 @get("teams/<slug:slug>/", of=team_for_member, answers=TeamSerializer)
@@ -317,12 +311,6 @@ MergeProposalSerializer = mirror_of_model(
 )
 
 
-class AnswerToMergeForm(serializers.Serializer[Any]):
-    """Accepting is for the team that stays; either may drop it."""
-
-    decision = serializers.ChoiceField(choices=["accept", "drop"])
-
-
 class MergedSerializer(serializers.Serializer[Any]):
     """What a merge has moved."""
 
@@ -343,30 +331,14 @@ does(
     answers=MergeProposalSerializer,
     status=201,
 )
-
-
-def proposal_for_lead(user: object, slug: str, number: int) -> tuple[Team, MergeProposal]:
-    team = team_for_lead(user, slug)
-    return team, merge_proposal_of(team, number)
-
-
-@post(
+does(
+    acts.ANSWER_MERGE,
     "teams/<slug:slug>/merges/<int:proposal>/",
-    of=proposal_for_lead,
-    form=AnswerToMergeForm,
+    operation_id="answer_merge",
+    gives=lambda request, made: {"runs": made[1]},
     answers=MergedSerializer,
-    responses={403: FORBIDDEN},
     name="merge",
 )
-def answer_merge(request: Request, asked: tuple[Team, MergeProposal], form: dict[str, Any]) -> dict[str, int]:
-    """Accept that a team merges into yours, or drop it; for its lead."""
-    team, proposal = asked
-    if form["decision"] == "drop":
-        merging.drop_proposal(proposal=proposal, by=person(request))
-        return {"runs": 0}
-    if proposal.into_id != team.pk:
-        raise ValidationError({"decision": ["The lead of the team that stays accepts."]})
-    return {"runs": merging.accept_merge(proposal=proposal, by=person(request))}
 
 
 def _teams_to_merge(request: Request, season: Season, sent: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from scoring.api import (  # noqa: F401  (importing them declares their operatio
     operations,
     own_runs,
     participation,
-    phases,
     receipts,
     records,
     season_settings,

@@ -19,7 +19,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from citeboard.core import storage
-from scoring.api.printed import printed_evaluations
+from scoring.api.own_runs import printed_evaluations
 from scoring.api.receipts import receipts_of
 from scoring.board.charts import ranking_chart
 from scoring.board.exports import as_json, json_text
@@ -28,6 +28,7 @@ from scoring.board.standings import Board, Cell, Row, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams
 from scoring.distribution.backend import wheel
 from scoring.exchange.linked_data import licence_address
+from scoring.exchange.results import site_address
 from scoring.figures import as_svg
 from scoring.metrics.entailment import stored_model
 from scoring.models import Comparison, EntailmentModel, Evaluation
@@ -35,7 +36,7 @@ from scoring.offline.ranks import FOUND
 from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, LOG, SEASON, tests_of
 from scoring.receipts import log
 from scoring.worker.entailment_labels import label_lines
-from tasks.gold.secrecy import Kind, secrecy_of
+from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
 from tasks.types.base import REFERENCED
@@ -185,12 +186,16 @@ class _Writing:
         }
 
     def _has_gold(self, gold: Gold) -> bool:
-        """Only where the organisers say so, and no phase that it decides is still to come or open."""
+        """What everybody may have, or organisers allow once no phase that it decides is to come."""
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
-        if not self.with_gold or gold.sealed_at or (gold.task_id, gold.split) in withheld:
+        if gold.sealed_at or (gold.task_id, gold.split) in withheld:
             return False
         phases = Phase.objects.filter(task=gold.task_id, split=gold.split).select_related("task__season")
-        return all(secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk) for phase in phases)
+        if any(may_give_gold(phase, gold.pk) for phase in phases):
+            return True
+        return self.with_gold and all(
+            secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk) for phase in phases
+        )
 
     def _run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
@@ -377,7 +382,12 @@ def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
 
 
 def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) -> Mapping[str, Any]:
-    organisers = {"@id": "#organisers", "@type": "Organization", "name": f"Organisers of {season.title}"}
+    organisers = {
+        "@id": "#organisers",
+        "@type": "Organization",
+        "name": f"Organisers of {season.title}",
+        "url": site_address("season", season.slug),
+    }
     licence = {
         "@id": licence_address(season.licence) or "#licence",
         "@type": "CreativeWork",
@@ -391,6 +401,7 @@ def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) ->
         "datePublished": on.isoformat(),
         "license": {"@id": licence["@id"]},
         "author": {"@id": organisers["@id"]},
+        "publisher": {"@id": organisers["@id"]},
         "hasPart": [{"@id": quote(name)} for name, _, _ in files],
     }
     about = {

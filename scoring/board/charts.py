@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.differences import ClassTable, System
-from scoring.board.formatting import decimals, dimension_label, metric_label, shown
+from scoring.board.formatting import decimals, dimension_label, metric_label, shown, with_interval
 from scoring.board.manual_scores import TeamReported
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.figures import (
@@ -29,6 +29,7 @@ from scoring.figures import (
     bounds_of,
 )
 from scoring.figures.description import MAX_SERIES
+from scoring.stats.finding import finding
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
@@ -87,14 +88,13 @@ def system_bars(table: ClassTable, label: str = "") -> Bars:
         low, high = table.intervals.get((name, row.evaluation), (None, None))
         return Measured(value=table.value(name, row), low=low, high=high, text=table.text(name, row))
 
+    # A class without a value has no place in it; the table below says so.
+    labels = [name.label for name in table.classes if table.mean(name.label) is not None]
     return Bars(
         title=_by_dimension(table, label),
         description=in_words(table),
-        labels=[name.label for name in table.classes],
-        series=[
-            Series(name=row.system, values=[bar(name.label, row) for name in table.classes])
-            for row in table.systems
-        ],
+        labels=labels,
+        series=[Series(name=row.system, values=[bar(name, row) for name in labels]) for row in table.systems],
         axis=value_axis(label or metric_label(table.metric), table.scale, has_zero=True),
     )
 
@@ -161,33 +161,50 @@ def _of_cell(cell: Cell) -> Measured:
     return Measured(value=cell.value, low=cell.low, high=cell.high)
 
 
-def history(points: Sequence[tuple[dt.datetime, float, str]], label: str, scale: float) -> Scatter:
-    runs = [
-        Point(
-            name=name,
-            x=Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC"),
-            y=Measured(value=value),
-        )
-        for at, value, name in points
-    ]
-    best: list[float] = []
-    for _at, value, _name in points:
-        best.append(max(value, best[-1]) if best else value)
+def history(
+    points: Sequence[tuple[dt.datetime, Measured, str]],
+    label: str,
+    scale: float,
+    *,
+    higher_is_better: bool = True,
+    published: tuple[str, float] | None = None,
+) -> Scatter:
+    """Runs in the order in which they were sent, and the best so far; ``published`` is a line across."""
+    runs = [Point(name=name, x=_at(at), y=measured) for at, measured, name in points]
+    best = best_so_far([measured.value for _at, measured, _name in points], higher_is_better)
     steps = [
         Point(name=_("best so far"), x=run.x, y=Measured(value=value))
         for run, value in zip(runs, best, strict=True)
     ]
+    series = [
+        PointSeries(name=_("each run"), points=runs),
+        PointSeries(name=_("best so far"), points=steps, has_points=False, has_line=True, is_stepped=True),
+    ]
+    if published and runs:
+        name, value = published
+        ends = [Point(name=name, x=x, y=Measured(value=value)) for x in (runs[0].x, runs[-1].x)]
+        series.append(PointSeries(name=name, points=ends, has_points=False, is_reference=True))
     return Scatter(
         title=_("%(metric)s of each run") % {"metric": label},
-        series=[
-            PointSeries(name=_("each run"), points=runs),
-            PointSeries(
-                name=_("best so far"), points=steps, has_points=False, has_line=True, is_stepped=True
-            ),
-        ],
+        series=series,
         x=Axis(kind="date"),
         y=value_axis(label, scale),
     )
+
+
+def _at(at: dt.datetime) -> Measured:
+    return Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC")
+
+
+def best_so_far(values: Sequence[float | None], higher_is_better: bool) -> list[float | None]:
+    best: list[float | None] = []
+    for value in values:
+        before = best[-1] if best else None
+        if value is None or before is None:
+            best.append(before if value is None else value)
+        else:
+            best.append(max(value, before) if higher_is_better else min(value, before))
+    return best
 
 
 def in_words(table: ClassTable) -> str:
@@ -231,6 +248,32 @@ def in_words(table: ClassTable) -> str:
     return " ".join(sentences)
 
 
+def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
+    """Which classes lack the interval of a system, and why; ``pending`` are evaluations whose are to come."""
+
+    def reason(label: str, row: System) -> str:
+        if table.value(label, row) is None:
+            return _("no value")
+        if row.evaluation in pending:
+            return _("not computed yet")
+        return _("too few instances to tell one")
+
+    lacking: dict[str, list[str]] = {}
+    for name in table.classes:
+        for row in table.systems:
+            if (name.label, row.evaluation) not in table.intervals:
+                why = lacking.setdefault(reason(name.label, row), [])
+                if name.label not in why:
+                    why.append(name.label)
+    if not lacking:
+        return ""
+    reasons = [
+        _("%(classes)s (%(why)s)") % {"classes": listed(labels), "why": why}
+        for why, labels in lacking.items()
+    ]
+    return _("Without an interval: %(classes)s.") % {"classes": listed(reasons)}
+
+
 def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     counts = Counter(leading.values())
     names = {row.evaluation: row.system for row in table.systems}
@@ -252,6 +295,7 @@ class Pairing:
     up: Column
     points: Sequence[tuple[Row, Cell, Cell]]
     left_out: int
+    finds: int = 0
 
     @property
     def title(self) -> str:
@@ -261,6 +305,34 @@ class Pairing:
     @property
     def heads(self) -> list[str]:
         return [metric_label(self.across.metric), metric_label(self.up.metric)]
+
+    @property
+    def finding(self) -> str:
+        """Whether systems lie to the diagonal as the paper finds, and by how much."""
+        if not self.finds or not self.points:
+            return ""
+        found = finding(
+            [self.finds * ((up.value or 0.0) - (across.value or 0.0)) for _row, across, up in self.points]
+        )
+        ends = sorted(self.finds * end for end in (found.low, found.high))
+        claim = _("%(metric)s below %(measure)s") if self.finds < 0 else _("%(metric)s above %(measure)s")
+        across, up = self.heads
+        facts = {
+            "claim": claim % {"metric": up, "measure": across},
+            "verdict": {True: _("holds here"), False: _("fails here"), None: _("cannot be told here")}[
+                found.holds
+            ],
+            "above": found.above,
+            "units": found.units,
+            "mean": with_interval(self.finds * found.mean, ends if found.units > 2 else None, self.up.scale),
+        }
+        return (
+            _(
+                "What the paper finds, %(claim)s, %(verdict)s: in %(above)s of %(units)s systems, "
+                "a mean difference of %(mean)s."
+            )
+            % facts
+        )
 
     @property
     def shares_a_scale(self) -> bool:
@@ -277,7 +349,8 @@ class Pairing:
 def pairings_of(board: Board) -> list[Pairing]:
     columns = {column.name: column for column in board.columns}
     pairings = []
-    for across, up in board.phase.task.task_type.scatter_pairs:
+    for pair in board.phase.task.task_type.scatter_pairs:
+        across, up = pair.across, pair.up
         if across in columns and up in columns:
             points = [
                 (row, row.scores[across], row.scores[up])
@@ -286,7 +359,8 @@ def pairings_of(board: Board) -> list[Pairing]:
                 if row.scores[across].value is not None and row.scores[up].value is not None
             ]
             left_out = len(board.rows) - len(points)
-            pairings.append(Pairing(across=columns[across], up=columns[up], points=points, left_out=left_out))
+            axes = {"across": columns[across], "up": columns[up]}
+            pairings.append(Pairing(**axes, points=points, left_out=left_out, finds=pair.finds))
     return pairings
 
 

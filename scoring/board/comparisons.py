@@ -11,8 +11,8 @@ from typing import IO
 
 import numpy as np
 from django.core.cache import cache, caches
-from django.db import transaction
-from django.db.models import Avg, F, Q
+from django.db import connection, transaction
+from django.db.models import Avg, F
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
@@ -159,10 +159,6 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     return len(fresh)
 
 
-def forget_comparisons(evaluation: Evaluation) -> None:
-    Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
-
-
 def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
     """Every two whose p-value more trials may make small enough, now that the board has grown."""
     comparisons = len(evaluations) - 1
@@ -182,12 +178,21 @@ def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[
     }
 
 
+_PAIRS = """
+SELECT first_id, second_id, p FROM {table}
+WHERE metric = %s AND first_id IN ({rows}) AND second_id IN ({rows})
+"""
+
+
 def known_pairs(evaluations: Collection[int], metric: str) -> list[tuple[int, int, float | None]]:
-    return list(
-        Comparison.objects.filter(first__in=evaluations, second__in=evaluations, metric=metric)
-        .order_by()
-        .values_list("first_id", "second_id", "p")
-    )
+    """For hundreds of rows the ORM takes ten times as long as the database."""
+    if not evaluations:
+        return []
+    table = connection.ops.quote_name(Comparison._meta.db_table)  # noqa: SLF001  (public by name)
+    with connection.cursor() as cursor:
+        rows = ", ".join(map(str, evaluations))
+        cursor.execute(_PAIRS.format(table=table, rows=rows), [metric])
+        return list(cursor.fetchall())
 
 
 VALUE, SIGNIFICANCE = "value", "significance"
@@ -197,9 +202,7 @@ SECONDS = 3600
 
 @dataclass(frozen=True, kw_only=True)
 class FirstTwo:
-    """The comparison of a board's first two rows: its units and p-value, whether they differ, and the chance
-    that their order holds with as many units again.
-    """
+    """The first two rows compared, and the chance that their order holds with as many units again."""
 
     units: int
     differ: bool
@@ -217,7 +220,7 @@ class Ranks:
 
 def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metric: str) -> Ranks:
     """Higher ``values`` are better; pairs that are not compared yet count as not different."""
-    name = f"ranks:{release()}:{key}"
+    name = f"ranks:{release()}:{key}:{metric}"
     kept: Ranks | None = caches["results"].get(name)
     if kept is not None and kept.rows == tuple(rows):
         return kept

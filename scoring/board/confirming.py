@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core import audit
-from citeboard.core.language import ENGLISH
+from citeboard.core.middleware import ENGLISH
 from citeboard.core.plain_text import check_length
 from citeboard.core.words import counted
 from citeboard.teams.models import User
@@ -93,7 +93,7 @@ def results_of(phase: Phase) -> list[Result]:
     gold = board_gold(phase) if phase.task.rules else None
     if gold is None:
         return []
-    counting = counting_runs(phase, phase.task.ranking_rules, gold)
+    counting = counting_runs(CountingRun, phase, phase.task.ranking_rules, gold)
     runs = {run.submission: run for run in counting if run.kind == Submission.Kind.PRIMARY}
     scores = Score.objects.filter(
         evaluation__submission__in=runs, evaluation__gold=gold, evaluation__rules__in=phase.task.rules

@@ -2,8 +2,9 @@
 
 import datetime as dt
 import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 from django.core.cache import caches
 from django.db import connection
@@ -14,7 +15,18 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team
 from scoring.models import Evaluation, FrozenBoard, Score
 from tasks.gold.secrecy import ASKED
-from tasks.models import Gold, GoldOverlap, Job, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models import (
+    Acknowledgement,
+    Gold,
+    GoldOverlap,
+    Job,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+)
 
 
 class Turnout(NamedTuple):
@@ -37,10 +49,26 @@ def board_gold(phase: Phase) -> Gold | None:
     number = caches["results"].get(key)
     if number is None:
         *newer, oldest = golds
-        number = next((gold for gold in newer if not unsettled(phase, gold).exists()), oldest).pk
+        is_through = (
+            gold for gold in newer if not (unsettled(phase, gold) | failed_against(phase, gold)).exists()
+        )
+        number = next(is_through, oldest).pk
         caches["results"].set(key, number, 600)
     newest = {version.pk: version for version in versions}
     return newest.get(number) or Gold.objects.get(pk=number)
+
+
+def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
+    """Runs with numbers by an older version that could not be scored by this one, which nobody has
+    acknowledged: until then the board keeps the old numbers.
+    """
+    rules = phase.task.ranking_rules if phase.task.rules else ""
+    earlier = Evaluation.objects.filter(submission=OuterRef("pk"), gold__number__lt=gold.number, rules=rules)
+    own = Evaluation.objects.filter(submission=OuterRef("pk"), gold=gold, rules=rules)
+    failed = Job.objects.filter(submission=OuterRef("pk"), gold=gold, rules=rules, state=Job.State.FAILED)
+    failed = failed.exclude(Acknowledgement.objects.of_job())
+    runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
+    return runs.filter(Exists(earlier), Exists(failed), ~Exists(own)).order_by()
 
 
 def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
@@ -98,20 +126,23 @@ def is_being_released(phase: Phase) -> bool:
     return known
 
 
-class CountingRun(NamedTuple):
+@dataclass(slots=True)
+class CountingRun:
     evaluation: int
     submission: int
     system: str
     kind: str
     number: int
     submitted_at: dt.datetime
-    team: str | None
-    team_slug: str | None
-    card: dict[str, str]
-    alias: int | None
-    priority: int
-    has_organiser: bool
+    team: str | None = None
+    team_slug: str | None = None
+    card: Mapping[str, str] = field(default_factory=dict)
+    alias: int | None = None
+    priority: int = 0
+    has_organiser: bool = False
 
+
+Run = TypeVar("Run", bound=CountingRun)
 
 ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
@@ -136,14 +167,15 @@ _BEST = _RUN.replace(
     "{further}", "AND e.rank_value IS NOT NULL ORDER BY e.rank_value DESC, e.submitted_at, e.id"
 )
 _EARLIEST = _RUN.replace("{further}", "ORDER BY e.submitted_at, e.id")
-#: A team whose last run was withdrawn or excluded has no last run: an earlier one does not come back by that.
+#: A team whose last run was withdrawn or disqualified has no last run: an earlier one does not come back by
+#: that. One that is hidden, such as somebody's copy, leaves its place to the one before.
 _LAST = _RUN.replace(
     "{further}",
     """AND NOT EXISTS (
         SELECT 1 FROM {submission} later WHERE later.phase_id = s.phase_id AND later.team_id = s.team_id
         AND later.kind = %(primary)s AND NOT later.is_late AND (later.submitted_at > s.submitted_at
         OR (later.submitted_at = s.submitted_at AND later.number > s.number))
-        AND (later.status = %(withdrawn)s OR later.exclusion <> '')
+        AND (later.status = %(withdrawn)s OR later.exclusion = %(disqualified)s)
     ) ORDER BY e.submitted_at DESC, e.id DESC""",
 )
 #: Each run of its own; of several evaluations under other options the newest.
@@ -200,6 +232,9 @@ LEFT JOIN {registration} own ON own.team_id = e.team_id AND own.season_id = %(se
 """
 _SCORES = """
 SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluation_id IN ({places})
+"""
+_LAST_SCORES = """
+SELECT evaluation_id, MAX(id) FROM {score} WHERE evaluation_id IN ({places}) GROUP BY evaluation_id
 """
 #: Names each place by which a team counts as one with an organiser in it.
 _PLACES = """
@@ -306,7 +341,9 @@ def _first_row(statement: str, values: dict[str, str | int]) -> tuple[Any, ...] 
     return row
 
 
-def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None) -> list[CountingRun]:
+def counting_runs(
+    made: type[Run], phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None
+) -> list[Run]:
     """By the phase's choice, with baselines and human line; ``at`` is when the board was frozen."""
     noted = FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at) if at else None
     stood = noted.values_list("evaluations", flat=True).first() if noted is not None else None
@@ -330,6 +367,7 @@ def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None =
         "contrastive": Submission.Kind.CONTRASTIVE.value,
         "baseline": Submission.Kind.BASELINE.value,
         "human": Submission.Kind.HUMAN.value,
+        "disqualified": Submission.Exclusion.DISQUALIFIED.value,
         "judged": phase.judged_runs,
     }
     with connection.cursor() as cursor:
@@ -342,15 +380,24 @@ def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None =
         is_text = isinstance(sent, str)
         submitted_at = dt.datetime.fromisoformat(sent).replace(tzinfo=dt.UTC) if is_text else sent
         fields = {} if card == "{}" else json.loads(str(card))
-        end = [submitted_at, team, slug, fields, alias, priority, bool(has_organiser)]
-        runs.append(CountingRun._make([*begin, *end]))
+        end: list[Any] = [submitted_at, team, slug, fields, alias, priority, bool(has_organiser)]
+        runs.append(made(*begin, *end))
     return runs
 
 
 def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:
+    return _rows_of(_SCORES, evaluations)
+
+
+def last_scores_of(evaluations: Sequence[int]) -> dict[int, int]:
+    """Of each that has scores the number of its last: another once it was scored anew."""
+    return dict(_rows_of(_LAST_SCORES, evaluations))
+
+
+def _rows_of(statement: str, evaluations: Sequence[int]) -> list[Any]:
     if not evaluations:
         return []
     places = ", ".join(["%s"] * len(evaluations))
     with connection.cursor() as cursor:
-        cursor.execute(_SCORES.format(**_NAMES, places=places), list(evaluations))
+        cursor.execute(statement.format(**_NAMES, places=places), list(evaluations))
         return list(cursor.fetchall())

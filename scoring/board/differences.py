@@ -41,9 +41,7 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class ClassTable:
-    """``values`` go by class and evaluation; None is undefined, infinite where ``infinite`` has the key, not
-    told where ``withheld`` has it and why. Of classes that are ``hidden`` nothing is told.
-    """
+    """By class and evaluation; None is undefined, ``infinite`` or ``withheld``; ``hidden``: not told."""
 
     dimension: str
     metric: str

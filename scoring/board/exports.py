@@ -11,7 +11,7 @@ from citeboard.core.templatetags.page import iso
 from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.differences import ClassTable, System, class_table, dimensions_of, metrics_of
 from scoring.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
-from scoring.board.manual_scores import Outside, outside_of, written
+from scoring.board.manual_scores import ManualScores, manual_scores_of, written
 from scoring.board.public_results import Overall
 from scoring.board.query import TableChoice, chosen_columns
 from scoring.board.standings import Board, Row
@@ -53,12 +53,10 @@ class Markup(str):
     __slots__ = ()
 
 
-def csv_text(heads: Iterable[object], lines: Iterable[Iterable[object]]) -> str:
+def csv_text(*lines: Iterable[object]) -> str:
     """Lines end as RFC 4180 has it; what is None stands empty."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(heads)
-    writer.writerows(lines)
+    csv.writer(out, lineterminator="\r\n").writerows(lines)
     return out.getvalue()
 
 
@@ -98,19 +96,27 @@ def described(board: Board, row: Row) -> dict[str, Any]:
 
 
 def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+    heads, lines = heads_and_lines(board, rows, of_teams)
+    return csv_text(heads, *lines)
+
+
+def heads_and_lines(
+    board: Board, rows: Sequence[Row], of_teams: TeamFigures
+) -> tuple[list[object], Iterator[Iterator[object]]]:
+    """The heads of the columns, and the lines; numbers are numbers."""
     reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
     card_fields = [name for name in CARD if any(name in row.card for row in rows)]
-    outside = outside_of(board, rows)
+    entered = manual_scores_of(board, rows)
     confirmation = confirmation_of(board)
     has_organisers = any(row.has_organiser for row in rows)
     names = [column.name for column in board.columns]
-    heads = [
+    heads: list[object] = [
         *_COMMON,
         *(head for name in names for head in (name, f"{name}_low", f"{name}_high")),
         *("rules", "gold", "ranked_by"),
         *(f"team_reported_{figure}" for figure in reported),
         *(f"card_{name}" for name in card_fields),
-        *(plain(f"outside_{measure.name}") for measure in outside.measures),
+        *(plain(f"outside_{measure.name}") for measure in entered.measures),
         *(["has_organiser"] if has_organisers else []),
         *(["priority"] if board.goes_by_priority else []),
         *(["results"] if confirmation else []),
@@ -125,7 +131,7 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         yield from (board.rules, f"v{board.gold.number}" if board.gold else "", board.by)
         yield from (of_teams.get(row.submission, {}).get(figure, "") for figure in reported)
         yield from (plain(row.card.get(name, "")) for name in card_fields)
-        yield from (outside.value(measure, row.submission) for measure in outside.measures)
+        yield from (entered.value(measure, row.submission) for measure in entered.measures)
         if has_organisers:
             yield "yes" if row.has_organiser else ""
         if board.goes_by_priority:
@@ -133,12 +139,12 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         if confirmation:
             yield confirmation.words
 
-    return csv_text(heads, map(line, rows))
+    return heads, map(line, rows)
 
 
 def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     confirmation = confirmation_of(board)
-    outside = outside_of(board, rows)
+    entered = manual_scores_of(board, rows)
     content: dict[str, Any] = {
         **_origin(board),
         **({"frozen_at": board.frozen_at.isoformat()} if board.frozen_at else {}),
@@ -146,6 +152,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         "gold": _gold(board),
         "ranked_by": board.by,
         "compared": board.is_compared,
+        **({"rank_by": board.ranking.metric} if board.phase.task.rank_by and board.ranking else {}),
         "columns": [
             {
                 "name": column.name,
@@ -162,18 +169,15 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
                 # Left out where it is not so, so that a board that is kept stays the same to the byte.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **({"priority": row.priority} if board.goes_by_priority and row.priority else {}),
-                "scores": {
-                    name: {"value": cell.value, "low": cell.low, "high": cell.high} | cell.more
-                    for name, cell in row.scores.items()
-                },
+                "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
                 "team_reported": of_teams.get(row.submission, {}),
                 **({"card": row.card} if row.card else {}),
-                **({"outside": measured} if (measured := outside.of(row.submission)) else {}),
+                **({"outside": measured} if (measured := entered.of(row.submission)) else {}),
             }
             for row in rows
         ],
     }
-    if outside.measures:
+    if entered.measures:
         content["outside"] = [
             {
                 "name": measure.name,
@@ -181,7 +185,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
                 "source": measure.source,
                 "signature": measure.signature,
             }
-            for measure in outside.measures
+            for measure in entered.measures
         ]
     return json_text(content)
 
@@ -203,8 +207,8 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     confirmation = confirmation_of(board)
     caption = f"{title}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
     # Columns of one's choice are the board's own.
-    outside = Outside(measures=[], values={}) if choice.columns else outside_of(board, rows)
-    measures = outside.measures
+    entered = ManualScores(measures=[], values={}) if choice.columns else manual_scores_of(board, rows)
+    measures = entered.measures
     heads = [
         metric_label(column.metric) + (f" ({column.name})" if column.name != column.metric else "")
         for column in columns
@@ -227,7 +231,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
             ends = (cell.low, cell.high) if choice.has_intervals else (None, None)
             mark = DAGGER if row.submission in tied else ""
             yield _number(value, ends, column.scale, mark, is_best=is_best)
-        yield from (written(outside.value(measure, row.submission)) for measure in measures)
+        yield from (written(entered.value(measure, row.submission)) for measure in measures)
 
     tabular = as_tabular(
         [
@@ -326,7 +330,7 @@ def classes_csv(board: Board) -> str:
                             *table.intervals.get(key, ("", "")), board.rules, gold,
                         ]  # fmt: skip
 
-    return csv_text(_CLASS_COLUMNS, lines())
+    return csv_text(_CLASS_COLUMNS, *lines())
 
 
 def classes_json(board: Board) -> str:
@@ -474,7 +478,7 @@ def overall_csv(season: Season, table: Overall) -> str:
         known = [row.rank, row.ranks, row.rank_low, row.rank_high]
         marks = ["yes" if row.has_organiser else ""] if has_organisers else []
         lines.append([*known, plain(row.team), *numbers, *places, *without, *marks])
-    return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], lines)
+    return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], *lines)
 
 
 def overall_latex(season: Season, table: Overall) -> str:

@@ -2,13 +2,15 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import Protocol
 
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 from citeboard.core.words import in_decimals, thousands
-from scoring.stats.signature import NO_INTERVAL, provenance_of
+from tasks.models import Task
 from tasks.types import task_types
 
 #: Parts of metric names that are not plain words.
@@ -32,8 +34,24 @@ def display_names() -> dict[str, str]:
     return {name: words for name, [words, *others] in names.items() if words and not others}
 
 
-@lru_cache(maxsize=1024)
+#: What the declared task that an answer is about calls metrics and dimensions; a request begins without.
+_names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
+
+
+def name_as(task: Task | None) -> None:
+    """From now on in this request labels are as the task's folder has them, in the language of the reader."""
+    declared = task.task_type.declared if task and task.declaration_id else None
+    translated = declared.translations.get((get_language() or "").partition("-")[0], {}) if declared else {}
+    own = task.task_type.display_names if task and declared else {}
+    _names_of_task.set({**own, **translated})
+
+
 def metric_label(name: str) -> str:
+    return _names_of_task.get({}).get(name) or _in_words(name)
+
+
+@lru_cache(maxsize=1024)
+def _in_words(name: str) -> str:
     """`overlap_f1_micro` is read as `Overlap F1, micro`, `macro_f1` as `Macro F1`."""
     if name in display_names():
         return display_names()[name]
@@ -52,7 +70,7 @@ def metric_label(name: str) -> str:
 
 
 def dimension_label(name: str) -> str:
-    return display_names().get(name, name.replace("_", " "))
+    return _names_of_task.get({}).get(name) or display_names().get(name, name.replace("_", " "))
 
 
 def note_label(name: str, count: int) -> str:
@@ -80,9 +98,7 @@ def decimals(scale: float) -> int:
 def shown(
     value: float | None, scale: float = 1.0, *, is_infinite: bool = False, withheld: object = ""
 ) -> str:
-    """`0.3125`, `−0.2000`, `∞`, a dash where the value is undefined, and a word where it is not told; what
-    rounds to zero has no sign.
-    """
+    """`0.3125`, `−0.2000`, `∞`, a dash where undefined, a word where not told; zero has no sign."""
     if withheld:
         return gettext("withheld")
     if value is None:
@@ -117,8 +133,16 @@ def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
     return gettext("%(low)s to %(high)s") % {"low": shown(low, scale), "high": shown(high, scale)}
 
 
-def why_no_interval(signature: str) -> str:
-    """In words; empty where none was asked for, or an earlier version made it."""
+def with_interval(value: float | None, found: Sequence[float] | str | None, scale: float = 1.0) -> str:
+    """`0.62 (0.40 to 0.78)`, or in the brackets why there is none; neither was stored by earlier versions."""
+    if value is None or math.isnan(value):
+        return DASH
+    low, high = found if found and not isinstance(found, str) else (None, None)
+    ends = reason_in_words(found) if isinstance(found, str) else interval(low, high, scale)
+    return shown(value, scale) + (f" ({ends})" if ends else "")
+
+
+def reason_in_words(reason: str) -> str:
     words = {
         "few-units": gettext("no interval: fewer than three units carry this number"),
         "few-of-a-class": gettext("no interval: a class is there in fewer than five units"),
@@ -126,13 +150,11 @@ def why_no_interval(signature: str) -> str:
         "all-equal": gettext("no interval: all units are equal"),
         "not-honest": gettext("no interval: none of this number holds as often as it says"),
     }
-    return words.get(provenance_of(signature).get(NO_INTERVAL, ""), "")
+    return words.get(reason, "")
 
 
 def rank_text(rank: int | None, low: int | None, high: int | None, *, is_compared: bool) -> str:
-    """As every page, file, badge and citation prints it: `2–4` once all rows of the board have been compared,
-    `2` until then; nothing of what is not ranked.
-    """
+    """`2–4` once all rows of the board are compared, `2` until then; nothing of what is not ranked."""
     if rank is None:
         return ""
     return ranks(low, high) if is_compared else str(rank)

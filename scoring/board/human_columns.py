@@ -3,11 +3,13 @@
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted, in_decimals
+from citeboard.core.words import counted
+from scoring.board.formatting import with_interval
 from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, JudgedRun, Sheet
 from scoring.stats.people_and_labels import RATINGS
 from tasks.models import Phase
@@ -67,7 +69,7 @@ def agreement_in_words(sheet: Sheet) -> str:
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(
         _("%(name)s %(kappa)s and %(alpha)s")
-        % {"name": name, "kappa": _rounded(one.get("mean")), "alpha": _rounded(one.get("alpha"))}
+        % {"name": name, "kappa": _in_words(one, "mean"), "alpha": _in_words(one, "alpha")}
         for name, one in agreements.items()
     )
     if sheet.adjudicated_from is None:
@@ -79,8 +81,9 @@ def agreement_in_words(sheet: Sheet) -> str:
     ) % {"agreements": words, "from": sheet.adjudicated_from, "decided": decided}
 
 
-def _rounded(value: float | None) -> str:
-    return _("undefined") if value is None else in_decimals(f"{value:.2f}")
+def _in_words(agreed: Mapping[str, Any], name: str) -> str:
+    value = agreed.get(name)
+    return _("undefined") if value is None else with_interval(value, agreed.get(f"{name}_interval"), 100)
 
 
 def column_of(sheet: Sheet, criterion: str) -> str:

@@ -1,4 +1,4 @@
-"""What the sentences of runs and gold do: shares of labels and their divergence, from the kept matrices."""
+"""Labels as systems answer them beside the gold's: how often each, and which is taken for which."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,96 @@ from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.formatting import shown
 from scoring.figures import Bars, HeatMap, Measured, Series
-from scoring.metrics import known_metric
+from scoring.metrics import known_metric, metrics_of, of_labels
 from scoring.metrics.base import Floats
-from scoring.metrics.discourse import GOLD, RUN, Source, label_counts, text_counts
-from scoring.metrics.label_divergence import Divergence, divergence, macro_average, shares
+from scoring.metrics.discourse import (
+    GOLD,
+    RUN,
+    Divergence,
+    Source,
+    divergence,
+    label_counts,
+    macro_average,
+    shares,
+    text_counts,
+)
 from scoring.models import Evaluation
+from tasks.types import TaskType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confusion:
+    """``counts`` go by the gold's label and the answer's; the last is of answers without one."""
+
+    system: str
+    submission: int
+    labels: Sequence[str]
+    counts: Sequence[Sequence[int]]
+
+    @property
+    def title(self) -> str:
+        return _("Gold and answers of “%(system)s”") % {"system": self.system}
+
+    @property
+    def heads(self) -> list[str]:
+        return [*self.labels, _("no label")]
+
+    @property
+    def lines(self) -> list[tuple[str, int, Sequence[tuple[str, int]]]]:
+        """Label and size; of each cell how such instances came out, and how many there are."""
+        return [
+            (
+                label,
+                sum(row),
+                [
+                    (f"{label} → {answer}" if place < len(self.labels) else "", count)
+                    for place, (answer, count) in enumerate(zip(self.heads, row, strict=True))
+                ],
+            )
+            for label, row in zip(self.labels, self.counts, strict=True)
+        ]
+
+    @property
+    def heat(self) -> HeatMap:
+        """The stronger the colour, the larger a share of the gold's label."""
+        return HeatMap(
+            title=self.title,
+            rows=self.labels,
+            columns=self.heads,
+            values=[[count / max(1, sum(row)) for count in row] for row in self.counts],
+            texts=[[str(count) for count in row] for row in self.counts],
+        )
+
+
+def has_labels(task_type: TaskType) -> bool:
+    form = task_type.declared.form if task_type.declared else ""
+    return form == "labels" or bool(task_type.label_dimensions)
+
+
+def confusion_of(evaluation: Evaluation) -> Confusion | None:
+    """None where an instance has several labels, or nothing of this is kept."""
+    task_type = evaluation.phase.task.task_type
+    metrics = metrics_of(task_type, evaluation.rules, task_type.checked_options(evaluation.options))
+    own = next(iter(of_labels(metrics)), None)
+    try:
+        matrix = statistics_of(evaluation, [own.statistic]).matrices[own.statistic] if own else None
+    except (Unreadable, KeyError):
+        return None
+    if own is None or matrix is None:
+        return None
+    size = len(own.labels or ())
+    wanted, answered = matrix[:, :size], matrix[:, size : 2 * size]
+    if (wanted.sum(axis=1) > 1).any():
+        return None
+    table = (wanted.T @ answered).astype(int).tolist()
+    support = wanted.sum(axis=0).astype(int).tolist()
+    return Confusion(
+        system=evaluation.submission.system,
+        submission=evaluation.submission_id,
+        labels=[str(label) for label in own.labels or ()],
+        counts=[[*row, count - sum(row)] for row, count in zip(table, support, strict=True)],
+    )
+
 
 #: The metrics whose matrices hold the counts, and how a page calls what they count.
 SCHEMES = {"kl_intent": gettext_lazy("citation intents"), "kl_corwa": gettext_lazy("discourse tags")}

@@ -59,7 +59,8 @@ def _ranks_in_words(times: int) -> str:
 class Budget:
     """``bits`` is an upper bound of what one team is told of the ``instances`` that are secret while runs are
     taken; None where tries have no limit. ``public`` are those of a public part, which count as lost, and
-    ``beside`` is what other phases on the split tell by their tries, once their scores are shown.
+    ``beside`` is what other phases on the split tell by their tries, once their scores are shown. Of the
+    ``teams`` that are registered some may put together what each is told.
     """
 
     tries: int | None
@@ -69,14 +70,44 @@ class Budget:
     public: int
     bits: float | None
     beside: float | None
+    teams: int
 
     @property
     def needed(self) -> float:
         return BITS_NEEDED * self.instances
 
     @property
+    def by_team(self) -> float | None:
+        return None if self.bits is None or self.beside is None else self.bits + self.beside
+
+    @property
     def is_too_much(self) -> bool:
-        return self.bits is None or self.beside is None or self.bits + self.beside > self.needed
+        return self.by_team is None or self.by_team > self.needed
+
+    @property
+    def together(self) -> str:
+        """What the registered teams are told by their scores together; empty where one is told too much."""
+        if self.is_too_much or not self.by_team or self.teams < 2:
+            return ""
+        enough = math.floor(self.needed / self.by_team) + 1
+        words = {
+            "teams": counted(self.teams, "team"),
+            "bits": thousands(math.ceil(self.teams * self.by_team)),
+            "needed": thousands(round(self.needed)),
+            "enough": enough,
+        }
+        line = _("The %(teams)s that are registered are told at most %(bits)s bits together.")
+        if enough <= self.teams:
+            line += " " + _(
+                "%(enough)s of them together reach the %(needed)s bits by which made-up answers can find out "
+                "5 %% of the instances."
+            )
+        return line % words
+
+    @property
+    def warns(self) -> bool:
+        """Of one team, or of those that are registered together."""
+        return self.is_too_much or self.teams * (self.by_team or 0) > self.needed
 
     @property
     def sentences(self) -> list[str]:
@@ -111,7 +142,7 @@ class Budget:
                     "or the Ladder makes it less, as fewer tries do."
                 )
             )
-        return [line % words for line in lines]
+        return [*(line % words for line in lines), *filter(None, [self.together])]
 
 
 def budget_of(phase: Phase) -> Budget | None:
@@ -119,12 +150,12 @@ def budget_of(phase: Phase) -> Budget | None:
     gold = Gold.objects.current(phase)
     if gold is None or phase.shows_instances or not phase.shows_scores:
         return None
-    tries, sizes = _tries(phase), _sizes(phase, gold)
+    tries, sizes, teams = _tries(phase), _sizes(phase, gold), phase.task.season.registrations.count()
     public = gold.instances * (phase.public_part or 0) // 100
     bits: float | None = None
     if public:
         # Of the private part nothing but ranks is told until the end.
-        bits = bits_by_ranks(times_a_year(phase), phase.task.season.registrations.count() + 1)
+        bits = bits_by_ranks(times_a_year(phase), teams + 1)
     elif tries is not None:
         bits = bits_by_ladder(tries, gold.instances) if phase.ladder else bits_told(tries, sizes)
     return Budget(
@@ -135,6 +166,7 @@ def budget_of(phase: Phase) -> Budget | None:
         public=public,
         bits=bits,
         beside=_told_beside(phase, gold),
+        teams=teams,
     )
 
 

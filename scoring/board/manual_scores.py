@@ -18,7 +18,7 @@ from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import Visibility
-from scoring.models import OutsideMeasure, OutsideScore
+from scoring.models import ManualMeasure, ManualScore
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.seasons import bump_version
 from tasks.seasons.phase_acts import locked_phase
@@ -32,11 +32,11 @@ MAX_FAULTS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outside:
-    measures: Sequence[OutsideMeasure]
+class ManualScores:
+    measures: Sequence[ManualMeasure]
     values: Mapping[int, Mapping[int, float]]
 
-    def value(self, measure: OutsideMeasure, submission: int) -> float | None:
+    def value(self, measure: ManualMeasure, submission: int) -> float | None:
         return self.values[measure.pk].get(submission)
 
     def of(self, submission: int) -> dict[str, float]:
@@ -47,14 +47,14 @@ class Outside:
         }
 
 
-def has_outside(phase: Phase) -> bool:
-    return OutsideMeasure.objects.filter(phase=phase).exists()
+def has_manual_scores(phase: Phase) -> bool:
+    return ManualMeasure.objects.filter(phase=phase).exists()
 
 
-def outside_of(board: Board, rows: Sequence[Row]) -> Outside:
+def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     if board.visibility != Visibility.SCORES:
-        return Outside(measures=[], values={})
-    scores = OutsideScore.objects.filter(
+        return ManualScores(measures=[], values={})
+    scores = ManualScore.objects.filter(
         measure__phase=board.phase, submission__in=[row.submission for row in rows]
     )
     if board.frozen_at is not None:
@@ -62,13 +62,13 @@ def outside_of(board: Board, rows: Sequence[Row]) -> Outside:
     values: dict[int, dict[int, float]] = {}
     for measure, submission, value in scores.values_list("measure_id", "submission_id", "value"):
         values.setdefault(measure, {})[submission] = value
-    measures = OutsideMeasure.objects.filter(pk__in=values)
-    return Outside(measures=list(measures), values=values)
+    measures = ManualMeasure.objects.filter(pk__in=values)
+    return ManualScores(measures=list(measures), values=values)
 
 
 def enter_measure(
     *, phase: Phase, name: str, higher_is_better: bool, source: str, values: str, by: User
-) -> OutsideMeasure | None:
+) -> ManualMeasure | None:
     """`RUN VALUE` on each line, in the place of one of the same name; without values it is taken away."""
     name, source = one_line(name), one_line(source)
     entered = _values(phase, values)
@@ -86,11 +86,11 @@ def enter_measure(
         raise ValidationError(faults)
     with transaction.atomic():
         locked = locked_phase(phase)
-        before = OutsideMeasure.objects.filter(phase=locked, name=name).first()
+        before = ManualMeasure.objects.filter(phase=locked, name=name).first()
         was = _described(before)
         if before is None and not entered:
             raise ValidationError({"values": _("give the value of at least one run")})
-        if before is None and OutsideMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES:
+        if before is None and ManualMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES:
             raise ValidationError(
                 {"name": _("the phase has %(most)s measures, the most that fit") % {"most": MAX_MEASURES}}
             )
@@ -101,16 +101,15 @@ def enter_measure(
             before.delete()
         measure = None
         if entered:
-            measure = OutsideMeasure.objects.create(
+            measure = ManualMeasure.objects.create(
                 phase=locked,
                 name=name,
                 entered_at=timezone.now(),
                 source=source,
                 higher_is_better=higher_is_better,
             )
-            OutsideScore.objects.bulk_create(
-                OutsideScore(measure=measure, submission_id=run, value=value)
-                for run, value in entered.items()
+            ManualScore.objects.bulk_create(
+                ManualScore(measure=measure, submission_id=run, value=value) for run, value in entered.items()
             )
         is_now = _described(measure)
         if is_now != was:
@@ -129,7 +128,7 @@ def enter_measure(
     return measure
 
 
-def _described(measure: OutsideMeasure | None) -> dict[str, Any]:
+def _described(measure: ManualMeasure | None) -> dict[str, Any]:
     if measure is None:
         return {}
     values = dict(measure.scores.values_list("submission_id", "value"))
@@ -140,7 +139,7 @@ def _described(measure: OutsideMeasure | None) -> dict[str, Any]:
     }
 
 
-def lines_of(measure: OutsideMeasure) -> str:
+def lines_of(measure: ManualMeasure) -> str:
     return "\n".join(f"{run} {value!r}" for run, value in _described(measure)["values"].items())
 
 

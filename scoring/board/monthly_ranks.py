@@ -1,6 +1,4 @@
-"""Ranks by the private part of a split in a phase without an end: drawn up for everybody on the first of a
-month, as often as the part is large enough for.
-"""
+"""Ranks by the private part of a split in a phase without an end, drawn up on the first of a month."""
 
 import datetime as dt
 

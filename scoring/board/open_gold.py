@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from scoring.board.standings import standing_of
-from scoring.board.visibility import Visibility, audience_of, visibility_of
+from scoring.board.visibility import Audience, Visibility, audience_of, visibility_of
 from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
@@ -27,6 +27,11 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
     run = Submission.objects.get(pk=submission)
     # What annotators answered is gold, and so no run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
+
+
+def reads_instances(phase: Phase, audience: Audience, viewer: object) -> bool:
+    """Whether the answers of all systems of its board can be read beside the gold."""
+    return audience == Audience.ORGANISER or may_have_gold(phase, viewer)
 
 
 OF_INSTANCES = ("long_inputs", "long_outputs", "printed_self_references", "self_references")

@@ -30,6 +30,8 @@ from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, DIGITS = 40, 8
+#: Rows of a board in small.
+TOP = 4
 Kept = TypeVar("Kept")
 
 
@@ -150,8 +152,7 @@ def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Sub
 
 
 def names_publicly(phase: Phase) -> bool:
-    is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
-    return phase.task.season.is_public and is_shown and shows_teams(phase, Audience.PUBLIC)
+    return phase.task.season.is_public and contributes(phase)
 
 
 def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
@@ -200,6 +201,8 @@ class FirstPlace:
 
     submission: int
     system: str
+    rank: str = ""
+    is_baseline: bool = False
     team: str | None
     team_slug: str | None
     metric: str | None = None
@@ -209,11 +212,46 @@ class FirstPlace:
     high: float | None = None
     tied: int | None = None
 
+    @property
+    def label(self) -> str:
+        return metric_label(self.metric) if self.metric else ""
+
+    @property
+    def number(self) -> str:
+        return "" if self.metric is None else shown(self.value, self.scale)
+
+    @property
+    def interval(self) -> str:
+        return interval(self.low, self.high, self.scale)
+
 
 def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
+    return _kept_places(phase, "first-places", first_places)
+
+
+def public_top(phase: Phase) -> tuple[FirstPlace, ...]:
+    """The first rows of its board, without a person's, and the best baseline where it stands below."""
+
+    def top(board: Board) -> tuple[FirstPlace, ...]:
+        rows = board.systems
+        baseline = next((row for row in rows[TOP:] if row.is_baseline), None)
+        return _places(board, [*rows[: TOP - 1 if baseline else TOP], *([baseline] if baseline else [])])
+
+    return _kept_places(phase, "top", top)
+
+
+def public_places(phase: Phase, runs: Sequence[int]) -> tuple[FirstPlace, ...]:
+    """Of these runs, as far as they stand on the board that everybody may see."""
+    board = standings(phase, None, audience=Audience.PUBLIC)
+    return _places(board, [row for row in board.systems if row.submission in runs])
+
+
+def _kept_places(
+    phase: Phase, what: str, of: Callable[[Board], tuple[FirstPlace, ...]]
+) -> tuple[FirstPlace, ...]:
     names = "names" if shows_teams(phase, Audience.PUBLIC) else "numbers" if phase.shows_teams else "nothing"
     return _kept_for_public(
-        phase, "first-places", lambda: first_places(standings(phase, None, audience=Audience.PUBLIC)), names
+        phase, what, lambda: of(standings(phase, None, audience=Audience.PUBLIC)), names, get_language()
     )
 
 
@@ -226,16 +264,22 @@ def shows_baselines_alone(phase: Phase) -> bool:
 
 
 def first_places(board: Board) -> tuple[FirstPlace, ...]:
+    return _places(board, board.best)
+
+
+def _places(board: Board, rows: Sequence[Row]) -> tuple[FirstPlace, ...]:
     ranking = board.ranking
     places = []
     tied = max(0, len(board.may_be_first) - 1) if board.is_compared else None
-    for row in board.best:
+    for row in rows:
         cell = row.scores.get(ranking.name) if ranking else None
         places.append(
             FirstPlace(
                 submission=row.submission,
                 system=row.system,
-                team=row.team,
+                rank=board.rank_of(row),
+                is_baseline=row.is_baseline,
+                team=row.display_name if row.is_baseline else row.team,
                 team_slug=row.team_slug,
                 metric=ranking.metric if ranking else None,
                 scale=ranking.scale if ranking else 1,
@@ -250,9 +294,7 @@ def first_places(board: Board) -> tuple[FirstPlace, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Among the teams of a board: ``low`` to ``high`` are of the orders that its tests leave possible;
-    ``points`` are the teams behind it, those with the same rank by half.
-    """
+    """``low`` to ``high`` are what the tests leave possible; ``points`` the teams behind, ties by half."""
 
     rank: int
     low: int
@@ -279,9 +321,7 @@ class OverallBoard:
 
 @dataclass(kw_only=True)
 class OverallRow:
-    """``share`` is the mean of those on the team's boards, and so are its ends; ``without`` has by phase the
-    rank that the team would have if the task were left out.
-    """
+    """``share`` is the mean over the team's boards; ``without`` the rank if a phase's task were left out."""
 
     team: str
     slug: str
@@ -444,7 +484,8 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         apart = places[None, :] < places[:, None]
     else:
         # Where ranks alone are shown, they order the rows as their values do.
-        metric = board.phase.task.task_type.rules[board.rules or ""][0].name
+        task = board.phase.task
+        metric = task.task_type.ranking_metric(board.rules or "", task.options)
         apart = told_apart([row.evaluation for row in ranked], (-places).tolist(), metric)
     above: dict[str, frozenset[str]] = {}
     # Best first, so that whoever is above has been looked at.

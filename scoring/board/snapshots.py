@@ -5,8 +5,8 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, W
 from django.utils import translation
 from django.utils.timezone import now
 
-from citeboard.core.language import ENGLISH
-from scoring.board.counting import board_gold, counting_runs, gold_at, is_being_released
+from citeboard.core.middleware import ENGLISH
+from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, is_being_released
 from scoring.board.exports import as_json
 from scoring.board.manual_scores import figures_of
 from scoring.board.standings import Board, standings
@@ -165,7 +165,7 @@ def save_frozen_board(*phases: Phase) -> int:
             saved = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=at)
             gold = None if saved.exists() else gold_at(phase, at)
             if gold is not None:
-                stood = sorted(run.evaluation for run in counting_runs(phase, rules, gold, at))
+                stood = sorted(run.evaluation for run in counting_runs(CountingRun, phase, rules, gold, at))
                 _, is_new = FrozenBoard.objects.get_or_create(
                     phase=phase, rules=rules, frozen_from=at, defaults={"gold": gold, "evaluations": stood}
                 )

@@ -2,20 +2,21 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from operator import itemgetter
 from typing import NamedTuple
 
+from django.core.cache import caches
 from django.db.models import Q
 from django.utils.timezone import now
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from citeboard.teams.access import teams_of
+from scoring.board.cache import SECONDS, digest_of, phase_facts
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
-from scoring.board.counting import ScoreRow, board_gold, counting_runs, gold_at, scores_of
+from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, last_scores_of, scores_of
 from scoring.board.formatting import rank_text
 from scoring.board.human_columns import human_columns
 from scoring.board.visibility import (
@@ -41,6 +42,7 @@ HUMAN_COLUMNS = 10_000
 #: The place of what is no main metric.
 MINOR = 1_000
 CONTRASTIVE, WITH_ORGANISER = gettext_lazy("contrastive"), gettext_lazy("with an organiser")
+MAX_NUMBERS = 20_000
 #: Values that agree to so many significant digits are equal: two machines need not add up in the same order.
 SIGNIFICANT_DIGITS = 12
 
@@ -80,36 +82,26 @@ class Cell(NamedTuple):
         """In a table in the place of the value."""
         return "withheld" if self.withheld else "inf" if self.is_infinite else ""
 
-    @property
-    def more(self) -> dict[str, object]:
-        """In JSON beside a value of null: that it is infinite, or why it is not told."""
+    def as_dict(self) -> dict[str, object]:
+        """For JSON; beside a value of null it says that it is infinite, or why it is not told."""
+        facts: dict[str, object] = {"value": self.value, "low": self.low, "high": self.high}
         if self.withheld:
-            return {"withheld": str(Withheld(self.withheld).label)}
-        return {"infinite": True} if self.is_infinite else {}
+            return facts | {"withheld": str(Withheld(self.withheld).label)}
+        return facts | {"infinite": True} if self.is_infinite else facts
 
 
 @dataclass(slots=True)
-class Row:
+class Row(CountingRun):
     """``rank_low`` to ``rank_high`` stay open."""
 
-    evaluation: int
-    submission: int
-    system: str
-    kind: str
-    number: int
-    submitted_at: dt.datetime
-    team: str | None = None
-    team_slug: str | None = None
-    card: Mapping[str, str] = field(default_factory=dict)
-    alias: int | None = None
-    priority: int = 0
-    has_organiser: bool = False
     scores: dict[str, Cell] = field(default_factory=dict)
     value: float | None = None
     is_comparable: bool = True
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
+    #: The number of the last score, by which its numbers are known.
+    last_score: int = 0
 
     @property
     def is_baseline(self) -> bool:
@@ -165,6 +157,11 @@ class Board:
     frozen_at: dt.datetime | None = None
     #: By whose private part of the split the rows are ranked; None where they are not, or not yet.
     ranks_of: dt.date | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """A board of more numbers is computed anew for each page, so that a process stays small."""
+        return len(self.rows) * len(self.columns) <= MAX_NUMBERS
 
     @property
     def goes_by_priority(self) -> bool:
@@ -260,7 +257,7 @@ def standings(
         board.visibility = Visibility.NOTHING if is_kept_back else board.visibility
     if board.visibility == Visibility.NOTHING or board.rules is None or board.gold is None:
         return board
-    board.rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold, board.frozen_at)]
+    board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
     _fill(board)
     rank(board.rows)
     if phase.has_monthly_ranks:
@@ -286,9 +283,17 @@ def standings(
 
 
 def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
+    """Of the board that others saw under the same facts: nothing of it may be changed."""
     audience = audience_of(phase, viewer)
+    facts = phase_facts(phase, audience)
+    named = [] if shows_teams(phase, audience) else sorted(teams_of(viewer).values_list("slug", flat=True))
     for rules in phase.task.rules or [None]:
-        board = standings(phase, viewer, rules, audience=audience)
+        key = f"standing:{digest_of(get_language(), facts, named, rules)}"
+        board: Board | None = caches["boards"].get(key)
+        if board is None:
+            board = standings(phase, viewer, rules, audience=audience)
+            if board.is_small:
+                caches["boards"].set(key, board, SECONDS)
         for row in board.rows:
             if row.submission == submission and row.scores:
                 return board, row
@@ -373,9 +378,32 @@ def significant(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
 
+#: By the number of its evaluation a row's last score, and its cells by their signatures.
+Scored = Mapping[int, tuple[int, Mapping[int, Cell]]]
+
+
+def _scored(board: Board) -> Scored:
+    """Only what was scored since the board was last asked for is read."""
+    assert board.gold is not None
+    key = f"scores:{board.phase.pk}:{board.rules}:{board.gold.pk}"
+    kept: Scored = caches["boards"].get(key) or {}
+    numbers = [row.evaluation for row in board.rows]
+    last = last_scores_of(numbers) if kept else dict.fromkeys(numbers, -1)
+    scored = {number: kept[number] for number, score in last.items() if kept.get(number, (0,))[0] == score}
+    fresh: dict[int, dict[int, Cell]] = {}
+    make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
+    for evaluation, score, signature, value, low, high in scores_of([*(last.keys() - scored.keys())]):
+        fresh.setdefault(evaluation, {})[signature] = make(Cell, (score, value, low, high, False, ""))
+    scored |= {number: (max(cell.score for cell in cells.values()), cells) for number, cells in fresh.items()}
+    if sum(len(cells) for _, cells in scored.values()) <= MAX_NUMBERS:
+        caches["boards"].set(key, scored, SECONDS)
+    return scored
+
+
 def _fill(board: Board) -> None:
-    scores = scores_of([row.evaluation for row in board.rows])
-    scored, names = _columns(scores, board)
+    scored = _scored(board)
+    counts = Counter(signature for _, cells in scored.values() for signature in cells)
+    columns, names = _columns(counts, board)
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
         Column(
@@ -383,8 +411,8 @@ def _fill(board: Board) -> None:
         )
         for position, column in enumerate(rated, start=HUMAN_COLUMNS)
     ]
-    board.columns = [*scored[:1], *rating_columns, *scored[1:]]
-    undefined = [score for _, score, _, value, _, _ in scores if value is None]
+    board.columns = [*columns[:1], *rating_columns, *columns[1:]]
+    undefined = [cell.score for _, cells in scored.values() for cell in cells.values() if cell.value is None]
     why: dict[int, tuple[bool, str]] = {}
     if undefined:
         of_these = (
@@ -394,12 +422,14 @@ def _fill(board: Board) -> None:
             score: (own, reason)
             for score, own, reason in of_these.values_list("id", "is_infinite", "withheld")
         }
-    cells: dict[int, dict[str, Cell]] = {row.evaluation: row.scores for row in board.rows}
-    make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
-    for evaluation, score, signature, value, low, high in scores:
-        cells[evaluation][names[signature]] = make(
-            Cell, (score, value, low, high, *why.get(score, (False, "")))
-        )
+    for row in board.rows:
+        row.last_score, cells = scored.get(row.evaluation, (0, {}))
+        row.scores = {names[signature]: cell for signature, cell in cells.items()}
+        if why:
+            row.scores = {
+                name: Cell(*cell[:4], *why[cell.score]) if cell.score in why else cell
+                for name, cell in row.scores.items()
+            }
     for column in rated:
         for row in board.rows:
             if cell := column.cells.get(row.submission):
@@ -426,9 +456,8 @@ def _traits(
     return built.higher_is_better, built.is_exchangeable
 
 
-def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], dict[int, str]]:
+def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int, str]]:
     """The columns and each signature's: the key that most rows share goes by the metric's name."""
-    counts = Counter(map(itemgetter(2), scores))
     signatures = Signature.objects.in_bulk(counts)
     heads = {signature.column: signature for signature in signatures.values()}
     of_key: Counter[str] = Counter()
@@ -439,7 +468,7 @@ def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], di
         leading.setdefault(heads[key].metric, key)
     names = {key: head.metric if leading[head.metric] == key else key for key, head in heads.items()}
     task = board.phase.task
-    ranking = task.task_type.rules[board.rules or ""][0].name
+    ranking = task.task_type.ranking_metric(board.rules or "", task.options)
     options = tuple(sorted(task.options.items()))
     columns = []
     for key, head in heads.items():
@@ -456,5 +485,7 @@ def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], di
                 is_exchangeable=is_exchangeable,
             )
         )
-    columns.sort(key=lambda column: (column.position, column.name != column.metric, column.key))
+    columns.sort(
+        key=lambda column: (not column.is_ranking, column.position, column.name != column.metric, column.key)
+    )
     return columns, {number: names[signature.column] for number, signature in signatures.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
+from django.core.cache import caches
 from django.utils.formats import get_format
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_noop
@@ -16,10 +17,11 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.instants import MONTHS
 from citeboard.core.words import in_decimals
+from scoring.board.cache import SECONDS, digest_of
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.formatting import MINUS, decimals, metric_label, shown
 from scoring.board.query import DATE, RANK, SYSTEM, BoardQuery
-from scoring.board.standings import Board, Cell, Column, Row
+from scoring.board.standings import HUMAN_COLUMNS, Board, Cell, Column, Row
 from scoring.models import Comparison
 from scoring.stats.significance import ALPHA
 
@@ -116,6 +118,8 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
 
 #: So many ways to show the rows of a board are kept: languages, and columns that readers asked for.
 MAX_WRITERS = 8
+#: So many times the rows of a board are kept as they were written for earlier ones.
+MOST_WRITTEN = 3
 
 
 @dataclass(frozen=True)
@@ -137,10 +141,26 @@ class Writers:
         writer = self.known.get(key)
         if writer is None:
             others = [(column.name, _form(column)) for column in columns if not column.is_ranking]
-            writer = Writer(self.board, self.axis, escape(compare), self.board.ranking, others)
+            before = self._written_before(*key, self.axis, self.board.ranking, *others)
+            writer = Writer(self.board, self.axis, escape(compare), self.board.ranking, others, before)
             if len(self.known) < MAX_WRITERS:
                 self.known[key] = writer
         return writer
+
+    def _written_before(self, *shown_alike: object) -> dict[object, str]:
+        """Of an earlier board of this phase that shows the same scores by the same axis."""
+        board = self.board
+        if not board.is_small or any(column.position >= HUMAN_COLUMNS for column in board.columns):
+            # What people said changes without a new score.
+            return {}
+        keys = [(column.name, column.key) for column in board.columns]
+        facts = digest_of(board.rules, board.goes_by_priority, keys, *shown_alike)
+        key = f"rows:{board.phase.pk}:{facts}"
+        written: dict[object, str] = caches["boards"].get(key) or {}
+        if len(written) > MOST_WRITTEN * len(board.rows):
+            written = {}
+        caches["boards"].set(key, written, SECONDS)
+        return written
 
 
 @dataclass(frozen=True)
@@ -150,13 +170,23 @@ class Writer:
     compare: str
     ranking: Column | None
     others: Sequence[tuple[str, str]]
-    written: dict[tuple[int, bool], str] = field(default_factory=dict)
+    #: Rows as they were written, for boards before this one too.
+    written: dict[object, str] = field(default_factory=dict)
 
     def row(self, row: Row, *, begins_group: bool, is_own: bool) -> str:
         """What is marked as the viewer's own is never kept: another has other rows."""
         if is_own:
             return self._row(row, begins_group=begins_group, is_own=True)
-        key = (row.submission, begins_group)
+        # All that a row shows: its numbers follow from the last of its scores.
+        shown_too = (row.team, row.team_slug, row.has_organiser, row.kind, row.priority, row.system)
+        key = (
+            row.submission,
+            row.last_score,
+            self.board.rank_of(row),
+            begins_group,
+            *shown_too,
+            *row.card.items(),
+        )
         text = self.written.get(key)
         if text is None:
             text = self.written[key] = self._row(row, begins_group=begins_group, is_own=False)
@@ -172,7 +202,7 @@ class Writer:
         utc = row.submitted_at.astimezone(dt.UTC)
         form, months = self._days
         day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
-        team = escape(row.marked_name)
+        team, system = escape(row.marked_name), escape(row.system)
         if is_own:
             team = _("{name}, your team").format(name=team)
         if row.priority and self.board.goes_by_priority:
@@ -181,12 +211,13 @@ class Writer:
             team += "".join(f' <span class="run-mark">{escape(words)}</span>' for _name, words in row.marks)
         if self.board.columns:
             all_numbers, compare, _ends = self._words
-            unfold = f'<a class="unfold" href="runs/{row.submission}/">{all_numbers}</a>'
+            unfold = f'<a tabindex="-1" class="unfold" href="runs/{row.submission}/">{all_numbers}</a>'
+            system = f'<a href="runs/{row.submission}/">{system}</a>'
             beside = f'<a href="{self.compare}{row.submission}">{compare}</a>' if self.compare else ""
             team = f"<span>{team}</span>{unfold}{beside}"
         return (
             f'<tr{kind}><td class="rank">{rank}</td><th scope="row"><span class="system">'
-            f'{escape(row.system)}</span> <span class="team">{team}</span></th>'
+            f'{system}</span> <span class="team">{team}</span></th>'
             f"{self._first(row)}{self._others(row)}"
             f'<td class="date rest"><time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{day}</time></td></tr>\n'
         )

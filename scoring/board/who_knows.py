@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from scoring.board.leak_budget import Budget, budget_of
 from scoring.models import Sheet
 from tasks.gold.early import WORDS
 from tasks.gold.secrecy import NEVER, Kind, looked_up, secrecy_of
@@ -43,7 +44,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Content:
-    """A split with its gold; ``shared`` are the other splits that hold some of it, in words."""
+    """A split with its gold; ``shared`` are the other splits that hold some of it, in words.
+
+    ``budgets`` say of phases what their scores can tell, to a team and to all of them together.
+    """
 
     task: Task
     split: str
@@ -51,6 +55,7 @@ class Content:
     versions: list[Gold]
     rows: list[Known]
     shared: list[str]
+    budgets: list[tuple[Phase, Budget]]
 
 
 def who_knows(season: Season) -> list[Content]:
@@ -70,6 +75,7 @@ def who_knows(season: Season) -> list[Content]:
             golds.get(key, []),
             [Known(kind, _times(group, kind)) for kind in Kind],
             shared.get(key, []),
+            [(phase, budget) for phase in group if (budget := budget_of(phase)) is not None],
         )
         for key, group in splits.items()
     ]

@@ -8,13 +8,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scoring.client.refusals import Refused
-from scoring.client.site import TOKEN, Site, chosen_site, read_tokens, tokens_path, write_tokens
+from scoring.client.connection import (
+    TOKEN,
+    Answer,
+    Connection,
+    chosen_site,
+    read_tokens,
+    tokens_path,
+    write_tokens,
+)
+from scoring.client.refusals import Refused, SiteRefused
 from scoring.offline.scoring import as_json
-from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable, problem_line, score_lines
+from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable, problem_lines, score_lines
 from tasks.types import Problem
 
 #: A run in one of these states moves no more by itself.
@@ -22,6 +31,8 @@ from tasks.types import Problem
 SCORED, RECEIVED = "scored", "received"
 ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
 NOT_SCORED = 1
+#: The status of what is not there.
+ABSENT = 404
 #: Seconds between two questions about a run, where the site does not say how many.
 MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
 
@@ -31,8 +42,8 @@ def login(args: argparse.Namespace) -> int:
     typed = getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
     token = typed.strip()
     if not token:
-        raise Refused(f"no token was given; make one at {address}/tokens/")
-    Site(address, token).get("submissions/", {"page_size": 1})
+        raise Refused(f"no token was given; make one at {address}/account/tokens/")
+    Connection(address, token).get("submissions/", {"page_size": 1})
     tokens = read_tokens(tokens_path())
     tokens.site = address
     tokens.tokens[address] = token
@@ -46,7 +57,18 @@ def seasons(args: argparse.Namespace) -> int:
     if args.season:
         answer: Any = site.get(f"seasons/{args.season}/")
         heads: tuple[str, ...] = ("phase", "task", "type", "name", "closes", "open")
-        rows: list[tuple[object, ...]] = season_rows(answer)
+        rows: list[tuple[object, ...]] = [
+            (
+                phase["id"],
+                task["slug"],
+                task["type"],
+                f"{answer['slug']}/{task['slug']}/{phase['slug']}",
+                phase["closes"],
+                "yes" if phase["is_open"] else "no",
+            )
+            for task in answer["tasks"]
+            for phase in task["phases"]
+        ]
     else:
         answer = list(site.pages("seasons/"))
         heads, rows = ("season", "title"), [(season["slug"], season["title"]) for season in answer]
@@ -55,6 +77,20 @@ def seasons(args: argparse.Namespace) -> int:
     else:
         for line in table_lines(heads, rows):
             print(line)
+    return 0
+
+
+def enter(args: argparse.Namespace) -> int:
+    site = _site(args, needs_token=True)
+    season = f"seasons/{args.season}/"
+    if args.accept_terms:
+        site.post(f"{season}terms/", {"version": args.accept_terms})
+    refuse_unread_terms(site, args.season)
+    founded = site.post("teams/", {"name": args.found}) if args.found else {"slug": args.team}
+    team = founded["slug"] or only_team(site)
+    entry = site.post(f"{season}registrations/", {"team": team, "message": args.message})
+    waits = "" if entry["state"] == "approved" else f", and is {entry['state']}"
+    _say(args, entry, f"{entry['name']} ({entry['team']}) has entered {args.season}{waits}")
     return 0
 
 
@@ -84,12 +120,7 @@ def submit(args: argparse.Namespace) -> int:
     for path in more.values():
         if not path.is_file():
             raise Refused(f"{path}: there is no such file")
-    if not args.run.exists():
-        raise Refused(f"{args.run}: there is no such file")
-    with tempfile.TemporaryDirectory() as folder:
-        run = args.run
-        if run.is_dir():
-            run = Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
+    with sent_as_file(args.run) as run:
         if args.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
             _say(args, checked, f"{args.run} would be taken")
@@ -97,7 +128,9 @@ def submit(args: argparse.Namespace) -> int:
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
-        _say(args, taken, f"run {taken['id']} is {taken['status']}: {taken['url']}")
+        # A site before 0.4.0 names no page.
+        where = taken.get("page") or taken["url"]
+        _say(args, taken, f"run {taken['id']} ({args.system}) is {taken['status']}: {where}")
         _warn(taken)
     return _follow(site, [taken["id"]], args) if args.follow else 0
 
@@ -107,8 +140,8 @@ def follow(args: argparse.Namespace) -> int:
 
 
 def scores(args: argparse.Namespace) -> int:
-    run = _site(args, needs_token=True).get(f"submissions/{args.run}/")
-    return _print_scores(run, args)
+    site = _site(args, needs_token=True)
+    return _print_scores(site, site.get(f"submissions/{args.run}/"), args)
 
 
 def board(args: argparse.Namespace) -> int:
@@ -122,7 +155,7 @@ def board(args: argparse.Namespace) -> int:
     return 0
 
 
-def _follow(site: Site, numbers: list[int], args: argparse.Namespace) -> int:
+def _follow(site: Connection, numbers: list[int], args: argparse.Namespace) -> int:
     ended: dict[int, dict[str, Any]] = {}
     seen: dict[int, str] = {}
     while len(ended) < len(set(numbers)):
@@ -137,22 +170,37 @@ def _follow(site: Site, numbers: list[int], args: argparse.Namespace) -> int:
                 colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
                 place = f", place {run['place']} in the queue" if run["place"] else ""
                 words = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
-                print(f"run {run['id']}: {words}".rstrip(), file=sys.stderr)
+                print(f"run {run['id']} ({printable(run['system'])}): {words}".rstrip(), file=sys.stderr)
             if run["status"] in ENDED:
                 ended[number] = run
-            # What the site asks for; else a quarter of the time that it expects the run to take.
-            after = answer.headers.get("Retry-After", "")
-            seconds = float(after) if after.isdecimal() else (run["expected_seconds"] or MIN_PAUSE) / 4
-            pause = min(pause, max(seconds, MIN_PAUSE))
+            pause = min(pause, pause_after(answer))
         if len(ended) < len(set(numbers)):
             time.sleep(pause)
     if args.json:
         print(as_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]]))
         return 0 if all(run["status"] in (SCORED, RECEIVED) for run in ended.values()) else NOT_SCORED
-    return max(_print_scores(ended[number], args) for number in dict.fromkeys(numbers))
+    return max(_print_scores(site, ended[number], args) for number in dict.fromkeys(numbers))
 
 
-def _print_scores(run: Mapping[str, Any], args: argparse.Namespace) -> int:
+def pause_after(answer: Answer) -> float:
+    """Seconds that the site asks for; else a quarter of the time that it expects the run to take."""
+    after = answer.headers.get("Retry-After", "")
+    seconds = float(after) if after.isdecimal() else (answer.body["expected_seconds"] or MIN_PAUSE) / 4
+    return min(max(seconds, MIN_PAUSE), MAX_PAUSE)
+
+
+@contextmanager
+def sent_as_file(run: Path) -> Iterator[Path]:
+    """A folder as a zip. Raises Refused where there is nothing."""
+    if not run.exists():
+        raise Refused(f"{run}: there is no such file")
+    with tempfile.TemporaryDirectory() as folder:
+        if run.is_dir():
+            run = Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
+        yield run
+
+
+def _print_scores(site: Connection, run: Mapping[str, Any], args: argparse.Namespace) -> int:
     if run["scores"] is None:
         is_hidden = run["status"] == SCORED and run["scores_hidden"]
         why = "its phase shows no scores now" if is_hidden else f"it is {run['status']}. {run['reason']}"
@@ -163,17 +211,20 @@ def _print_scores(run: Mapping[str, Any], args: argparse.Namespace) -> int:
     if args.json:
         print(as_json(run["scores"]))
     else:
-        print(painted(printable(f"run {run['id']}: {run['system']}"), BOLD, sys.stdout))
+        print(painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout))
+        rows = site.get(f"phases/{run['phase']}/leaderboard/")["rows"]
+        for row in (row for row in rows if row["submission"] == run["id"] and row["rank"] is not None):
+            print(f"rank {rank_of(row)} among {len(rows)} on the board, {run['page']}")
         for line in score_lines(run["scores"]["metrics"]):
             print(line)
     return 0
 
 
-def _site(args: argparse.Namespace, *, needs_token: bool = False) -> Site:
+def _site(args: argparse.Namespace, *, needs_token: bool = False) -> Connection:
     address, token = chosen_site(args.site)
     if needs_token and not token:
         raise Refused(f"no token for {address}; give it in {TOKEN}, or sign in: citeboard login {address}")
-    return Site(address, token)
+    return Connection(address, token)
 
 
 def _say(args: argparse.Namespace, content: Mapping[str, Any], words: str) -> None:
@@ -193,21 +244,6 @@ def table_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
         yield painted(line, BOLD, sys.stdout) if number == 0 else line
 
 
-def season_rows(season: Mapping[str, Any]) -> list[tuple[object, ...]]:
-    return [
-        (
-            phase["id"],
-            task["slug"],
-            task["type"],
-            f"{season['slug']}/{task['slug']}/{phase['slug']}",
-            phase["closes"],
-            "yes" if phase["is_open"] else "no",
-        )
-        for task in season["tasks"]
-        for phase in task["phases"]
-    ]
-
-
 def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
     """Rank, team, system and the ranking metric with its interval; the rest is in `--json`."""
     if board["shows"] == "nothing":
@@ -220,17 +256,20 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
         score = row["scores"].get(first, {})
         numbers = [score.get(part) for part in ("value", "low", "high")] if first else []
         written = ["" if number is None else f"{number:.6f}" for number in numbers]
-        # A site before 0.4.0 does not say how it prints a rank.
-        rank = row.get("ranks", "" if row["rank"] is None else row["rank"])
-        rows.append((rank, row["team"] or row["kind"], row["system"], row["submission"], *written))
+        rows.append((rank_of(row), row["team"] or row["kind"], row["system"], row["submission"], *written))
     yield from table_lines(heads, rows)
 
 
+def rank_of(row: Mapping[str, Any]) -> str:
+    """As boards print it; a site before 0.4.0 does not say how."""
+    return str(row.get("ranks", "" if row["rank"] is None else row["rank"]))
+
+
 def warning_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [problem_line(Problem(**problem), sys.stderr) for problem in problems]
+    return list(problem_lines([Problem(**problem) for problem in problems], sys.stderr))
 
 
-def phase_id(site: Site, named: str) -> int:
+def phase_id(site: Connection, named: str) -> int:
     """Raises Refused with the names there are."""
     if named.isdecimal():
         return int(named)
@@ -254,14 +293,40 @@ def phase_id(site: Site, named: str) -> int:
     return number
 
 
-def phase_detail(site: Site, named: str) -> dict[str, Any]:
+def phase_detail(site: Connection, named: str) -> dict[str, Any]:
     """The phase as the API describes it, its task by slug."""
     phase = site.get(f"phases/{phase_id(site, named)}/")
     task = site.get(f"tasks/{phase['task']}/")
     return {**phase, "task": task["slug"], "type": task["type"]}
 
 
-def require_priorities(site: Site, phase: int, kind: str) -> None:
+def refuse_unread_terms(site: Connection, season: str) -> None:
+    """Raises Refused with the text of terms that are to be accepted first."""
+    try:
+        terms = site.get(f"seasons/{season}/terms/")
+    except SiteRefused as none:
+        if none.status == ABSENT:
+            return
+        raise
+    if terms["accepted_at"] is None:
+        unread = Refused(
+            f"{season} has terms, which follow; whoever accepts them adds --accept-terms {terms['version']}"
+        )
+        unread.details = [printable(line) for line in terms["text"].splitlines()]
+        raise unread
+
+
+def only_team(site: Connection) -> str:
+    """Raises Refused where it has to be said which."""
+    teams = [team["slug"] for team in site.pages("teams/")]
+    if len(teams) != 1:
+        has = f"you are in {', '.join(teams)}; say which: --team SLUG" if teams else "you are in none"
+        raise Refused(f"{has}; or found one: --found NAME")
+    [team] = teams
+    return str(team)
+
+
+def require_priorities(site: Connection, phase: int, kind: str) -> None:
     """Raises Refused, before anything is sent, where a run of this kind has no priority in the phase."""
     if kind != "primary":
         raise Refused(f"--priority is for primary runs; a {kind} run has no priority")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from scoring.client.connection import Connection
 from scoring.client.refusals import Refused
-from scoring.client.site import Site
 from scoring.offline.receipts import (
     CheckedReceipt,
     check_receipt,
@@ -28,7 +28,7 @@ def verify(args: argparse.Namespace) -> int:
     if not (args.site or args.key):
         raise Refused("by what? Name the site with --site URL, or a file with its public key with --key FILE")
     receipts = _receipts(args.file)
-    site = Site(args.site) if args.site else None
+    site = Connection(args.site) if args.site else None
     log: dict[str, Any] = site.get("log/") if site else {}
     try:
         listed = log.get("keys", [])
@@ -77,7 +77,7 @@ def _head(log: Mapping[str, Any], keys: set[str]) -> Mapping[str, Any] | None:
     return head
 
 
-def _faults_in_site(site: Site, now: Mapping[str, Any], receipt: CheckedReceipt) -> Iterator[str]:
+def _faults_in_site(site: Connection, now: Mapping[str, Any], receipt: CheckedReceipt) -> Iterator[str]:
     if receipt.head is None or receipt.index is None:
         return
     before = receipt.head

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.offline.terminal import problem_line
+from scoring.offline.terminal import problem_lines
 from tasks.types import Problem
 
 #: The status of a run that cannot be read or cannot be meant.
@@ -29,7 +29,8 @@ class SiteRefused(Refused):
         if status == RUN_REFUSED:
             self.exit_code = Refused.exit_code
         by_field = [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
-        problems = [problem_line(Problem(**problem), sys.stderr) for problem in body.get("problems") or ()]
+        found = [Problem(**problem) for problem in body.get("problems") or ()]
+        problems = problem_lines(found, sys.stderr)
         more = [f"and {body['more']} more problems"] if body.get("more") else []
         self.details = [*by_field, *problems, *more]
         super().__init__(str(body.get("detail") or f"the site answered with status {status}"))

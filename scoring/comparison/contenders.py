@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from citeboard.core.query import Query, number_from, numbers_from, switch_from, text_from
+from citeboard.core.query import Query, number_from, numbers_from, search_from, switch_from, text_from
 from citeboard.teams.access import teams_of
 from scoring.board.standings import Board
 from scoring.board.visibility import may_see_scores
@@ -117,19 +117,30 @@ def evaluations_of(board: Board, contenders: Iterable[Contender]) -> list[Evalua
     return [newest.get(run) for run in runs]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadQuery(Query):
-    """How the instances of two runs are read; ``instance`` names a single one."""
+#: What instances are taken away as; the last of one run alone.
+CSV_FILE, WORKBOOK, SAMPLES = FILE_FORMS = ("csv", "xlsx", "every-eval-ever.zip")
 
-    a: int | None = number_from("a")
-    b: int | None = number_from("b")
+
+@dataclass(frozen=True, kw_only=True)
+class InstancesQuery(Query):
+    """Which instances are read; ``instance`` names a single one, ``kind`` how it came out."""
+
     rules: str | None = text_from("rules", default=None)
-    gold: int | None = number_from("gold")
     metric: str = text_from("metric")
     which: str = text_from("which")
     of_class: str = text_from("class")
-    instance: str = text_from("instance")
+    kind: str = text_from("outcome")
+    text: str = search_from("q")
+    instance: str = text_from("instance", max_length=1_000)
     page: int = number_from("page", default=1)
+    as_file: str = text_from("as", choices=FILE_FORMS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadQuery(InstancesQuery):
+    a: int | None = number_from("a")
+    b: int | None = number_from("b")
+    gold: int | None = number_from("gold")
 
 
 @dataclass(frozen=True, kw_only=True)

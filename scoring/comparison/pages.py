@@ -10,7 +10,6 @@ from scoring.board.visibility import Audience
 from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
 from scoring.figures import Axis, Dots, Measured, Series
-from scoring.metrics import Metric
 from scoring.metrics.entailment import with_labels
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.signature import compare_command
@@ -133,16 +132,12 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     }
 
 
-def _metric(pair: Two, query: CompareQuery) -> Metric:
-    return next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
-
-
 def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
     if not pair.pooled:
         return None
     names = dimensions([pair.a, pair.b])
     dimension = query.dimension if query.dimension in names else next(iter(names), "")
-    metric = _metric(pair, query)
+    metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
     apart = differing(pair, metric, dimension, query.label)
     if apart is None:
         return None

@@ -70,10 +70,7 @@ def two(a: Evaluation, b: Evaluation) -> Two:
 
 
 def tests(pair: Two, *, at_once: bool) -> Told | None:
-    """What `compare --json` prints of the metrics; None where that takes long and is not to be done now.
-
-    Raises Busy, and Unreadable.
-    """
+    """What `compare --json` prints; None where that takes too long for now. Raises Busy, Unreadable."""
     key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
     tests: Told | None = caches["results"].get(key)
     if tests is None:
@@ -158,9 +155,7 @@ def by_class(
 
 
 def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
-    """The dimensions that all were broken down by, in the order of the task type: those with two classes or
-    more, where any has so many.
-    """
+    """Those that all were broken down by, in the task type's order; of several classes where any is."""
     labels: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
     rows = Breakdown.objects.filter(evaluation__in=[run.pk for run in evaluations]).order_by()

@@ -1,9 +1,16 @@
-"""Two runs instance by instance: what was given, the gold, both answers, and what each metric saw."""
+"""Runs instance by instance: what was given, the gold, the answers, and what each metric saw.
 
+One run, two of them, or all systems of a board; a reader chooses which instances, and all of it is one page.
+"""
+
+import itertools
+import math
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean, stdev
 
 import numpy as np
 from django.http import Http404
@@ -11,33 +18,36 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from numpy.typing import NDArray
 
+from scoring.board import visibility
 from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
-from scoring.board.differences import natural_order
+from scoring.board.differences import hidden_classes, natural_order
 from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.query import board_of
 from scoring.board.standings import Board
-from scoring.board.visibility import (
-    Audience,
-    audience_of,
-    is_free,
-    may_see_instances,
-    may_see_outcome,
-    may_see_submission,
+from scoring.comparison import contenders
+from scoring.comparison.contenders import (
+    ChosenTwo,
+    InstancesQuery,
+    ReadQuery,
+    chosen_two,
+    evaluations_of,
+    on_board,
+    own_runs,
 )
-from scoring.comparison.contenders import ChosenTwo, ReadQuery, chosen_two, evaluations_of, on_board, own_runs
-from scoring.comparison.paired_scores import Two, names_of, two, values_by_instance
-from scoring.metrics import Metric
+from scoring.comparison.drawing import kinds_of
+from scoring.comparison.paired_scores import Two, dimensions, names_of, two
+from scoring.metrics import Metric, metrics_by
 from scoring.metrics.base import Floats
-from scoring.models import Evaluation
+from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.offline.evaluate import Statistics, load_instances
-from scoring.stats.breakdown import NO_CLASS
+from scoring.stats.breakdown import NO_CLASS, has_support
 from scoring.stats.significance import ROUNDING
-from tasks.gold.secrecy import Kind
+from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import ShownInstance
 
-#: Which instances are read; the first where values are shown, the second where they are not.
+#: Which instances of two runs are read; the first where values are shown, the second where they are not.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
 WHICH = {
@@ -51,6 +61,19 @@ WHICH = {
 }
 #: What is asked of A where the two change places.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
+#: Of one run, or of all: in which order, and by what the other systems of the board have there.
+WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = "worst", "best", "most-better", "alone-best", "none-right"
+ORDERS = {
+    WORST: gettext_lazy("worst first"),
+    BEST: gettext_lazy("best first"),
+    ALL: gettext_lazy("in the order of the gold"),
+    MOST_BETTER: gettext_lazy("most other systems are better"),
+    ALONE_BEST: gettext_lazy("better than every other system"),
+    NONE_RIGHT: gettext_lazy("no system has anything right"),
+}
+OF_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
+#: Of all systems, so many answers of the first are drawn.
+MAX_DRAWN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,105 +81,169 @@ class Rights:
     given: bool
     gold: bool
     values: bool
+    answers: bool = True
 
 
 def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights | None:
-    if not all(may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
+    if not all(visibility.may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
         return None
-    audience = audience_of(phase, viewer)
-    if audience == Audience.ORGANISER:
+    audience = visibility.audience_of(phase, viewer)
+    if audience == visibility.Audience.ORGANISER:
         gold = values = True
     else:
-        gold = may_have_gold(phase, viewer) and all(is_free(Kind.GOLD, run) for run in runs)
-        values = may_see_instances(phase, audience) and all(is_free(Kind.INSTANCES, run) for run in runs)
+        gold = may_have_gold(phase, viewer) and all(visibility.is_free(Kind.GOLD, run) for run in runs)
+        values = visibility.may_see_instances(phase, audience) and all(
+            visibility.is_free(Kind.INSTANCES, run) for run in runs
+        )
     return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=gold or values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadInstance:
-    """One instance. Values go by metric, first that of A; a text that is not shown is empty."""
+    """One instance. Answers and values are those of each run; a text that is not shown is empty."""
 
     name: str
     given: str
     gold: str
-    a: str
-    b: str
+    answers: Sequence[str]
+    #: Outcome and sentence; nothing for whom the gold is not shown.
+    judged: Sequence[Sequence[tuple[str, str]]]
     is_kept: bool
-    values: Mapping[str, tuple[float, float]]
+    values: Mapping[str, Sequence[float]]
 
 
 class Reading:
-    def __init__(self, pair: Two, metric: Metric, rights: Rights) -> None:
-        self.pair, self.metric, self.rights = pair, metric, rights
-        self._texts = [texts_of(side) for side in (pair.a, pair.b)]
-        names = [names_of(side) or list(row) for side, row in zip((pair.a, pair.b), self._texts, strict=True)]
-        self._numbers = {name: number for number, name in enumerate(dict.fromkeys([*names[0], *names[1]]))}
-        self._places = [
-            np.fromiter((self._numbers[name] for name in row), dtype=np.intp, count=len(row)) for row in names
-        ]
-        self._statistics: list[Statistics] = []
-        if rights.values:
-            wanted = {metric.statistic for metric in pair.pooled}
-            self._statistics = [statistics_of(side, wanted) for side in (pair.a, pair.b)]
+    """Of the ``runs`` the first are ``drawn``, the rest are what these are held against.
+
+    Two are compared as A and B where they are a pair, else all are one list.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Evaluation],
+        metrics: Sequence[Metric],
+        metric: Metric | None,
+        rights: Rights,
+        *,
+        drawn: int,
+        is_pair: bool = False,
+    ) -> None:
+        self._is_pair = is_pair
+        self.runs, self.metrics, self.metric, self.rights = runs, metrics, metric, rights
+        self._texts = [texts_of(run) for run in runs[:drawn]]
+        names = [names_of(run) or list(row) for run, row in zip(runs, self._texts, strict=False)]
+        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(itertools.chain(*names)))}
+        self._read: dict[int, tuple[NDArray[np.intp], Statistics]] = {}
+        self._form = runs[0].phase.task.task_type.drawn_as
 
     @property
     def has_texts(self) -> bool:
         return all(self._texts)
 
     @property
-    def instances(self) -> int:
-        return len(self._numbers)
+    def names(self) -> list[str]:
+        return list(self._numbers)
 
-    @property
+    @cached_property
     def offered(self) -> list[str]:
-        if not self.rights.values:
-            return [ANSWERS, ALL]
-        ways = [DIFFER]
-        if self.metric.higher_is_better is not None:
-            ways += [A_BETTER, B_BETTER]
-            if self._is_right(0).any() or self._is_right(1).any():
-                ways += [A_RIGHT, B_RIGHT]
-        return [*ways, ANSWERS, ALL]
+        metric = self.metric
+        if self._is_pair:
+            if metric is None:
+                return [ANSWERS, ALL]
+            ways = [DIFFER]
+            if metric.higher_is_better is not None:
+                ways += [A_BETTER, B_BETTER]
+                if self._is_right(0).any() or self._is_right(1).any():
+                    ways += [A_RIGHT, B_RIGHT]
+            return [*ways, ANSWERS, ALL]
+        if metric is None or metric.higher_is_better is None:
+            return [ALL]
+        among = [MOST_BETTER, ALONE_BEST] if len(self.runs) > 1 and len(self._texts) == 1 else []
+        none_right = [NONE_RIGHT] if len(self.runs) > 1 and math.isfinite(self._end(best=False)) else []
+        return [WORST, BEST, ALL, *among, *none_right]
 
-    @property
+    @cached_property
     def classes(self) -> dict[str, list[str]]:
+        if self.metric is None:
+            return {}
+        sides = range(len(self._texts))
         named: dict[str, list[str]] = {}
-        for dimension in self._statistics[0].features if self._statistics else ():
+        for dimension in self._side(0)[1].features:
             present = dict.fromkeys(
-                label for side in (0, 1) for labels in self._labels(side, dimension) for label in labels
+                label for side in sides for labels in self._labels(side, dimension) for label in labels
             )
             if len(present) > 1:
                 named[dimension] = natural_order(list(present))
         return named
 
+    def _side(self, side: int) -> tuple[NDArray[np.intp], Statistics]:
+        """The number of the instance of each row, -1 of one that is not read; and the rows."""
+        if side not in self._read:
+            run = self.runs[side]
+            rows = names_of(run) or list(self._texts[side] if side < len(self._texts) else ())
+            places = np.array([self._numbers.get(name, -1) for name in rows], dtype=np.intp)
+            self._read[side] = places, statistics_of(run, {metric.statistic for metric in self.metrics})
+        return self._read[side]
+
     def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
-        rows = self._statistics[side].features.get(dimension, [()] * len(self._places[side]))
+        places, statistics = self._side(side)
+        rows = statistics.features.get(dimension, [()] * len(places))
         return [row or (NO_CLASS,) for row in rows]
 
     def of_class(self, dimension: str, label: str) -> set[str]:
-        names = list(self._numbers)
+        names = self.names
         return {
             names[place]
-            for side in (0, 1)
-            for place, labels in zip(self._places[side], self._labels(side, dimension), strict=True)
-            if label in labels
+            for side in range(len(self._texts))
+            for place, labels in zip(self._side(side)[0], self._labels(side, dimension), strict=True)
+            if label in labels and place >= 0
         }
 
+    @cached_property
+    def kinds(self) -> dict[str, set[str]]:
+        """By instance how the first run came out, as far as the form tells; nothing where gold is hidden."""
+        if not self.rights.gold or len(self._texts) != 1:
+            return {}
+        return {name: kinds_of(self._form, shown) for name, shown in self._texts[0].items()}
+
+    def has_words(self, name: str, text: str) -> bool:
+        words = text.casefold().split()
+        read = [
+            name,
+            *(
+                part
+                for texts in self._texts
+                if name in texts
+                for part, is_free in (
+                    (texts[name].given, self.rights.given),
+                    (texts[name].gold, self.rights.gold),
+                    (texts[name].answer, self.rights.answers),
+                )
+                if is_free
+            ),
+        ]
+        whole = "\n".join(read).casefold()
+        return all(word in whole for word in words)
+
     def chosen(self, which: str) -> list[str]:
-        names = list(self._numbers)
+        names = self.names
         if which == ALL:
             return names
         if which == ANSWERS:
             a, b = self._texts
             return [name for name in names if name in a and name in b and a[name].answer != b[name].answer]
-        tolerance = ROUNDING * max(1.0, self.metric.scale)
-        values = [self._values(self.metric, side) for side in (0, 1)]
+        metric = self.metric
+        assert metric is not None
+        if which in ORDERS:
+            return self._ordered(metric, which)
+        tolerance = ROUNDING * max(1.0, metric.scale)
+        values = [self._values(metric, side) for side in (0, 1)]
         with np.errstate(invalid="ignore"):
             differences = values[0] - values[1]
             if which == DIFFER:
                 is_chosen = np.abs(differences) > tolerance
             elif which in (A_BETTER, B_BETTER):
-                sign = 1 if self.metric.higher_is_better == (which == A_BETTER) else -1
+                sign = 1 if metric.higher_is_better == (which == A_BETTER) else -1
                 is_chosen = sign * differences > tolerance
             else:
                 right = 0 if which == A_RIGHT else 1
@@ -165,48 +252,81 @@ class Reading:
         places = np.flatnonzero(is_chosen)
         return [names[place] for place in places[np.argsort(-size[places], kind="stable")]]
 
+    def _ordered(self, metric: Metric, which: str) -> list[str]:
+        """By the one run that is drawn, or by the mean of all; what has no value comes last."""
+        sign = 1.0 if metric.higher_is_better else -1.0
+        tolerance = ROUNDING * max(1.0, metric.scale)
+        held = which in OF_OTHERS or len(self._texts) > 1
+        count = len(self.runs) if held else 1
+        merits = np.stack([sign * self._values(metric, side) for side in range(count)])
+        known = np.nan_to_num(merits, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+        own = merits[0] if len(self._texts) == 1 else np.mean(merits, axis=0)
+        is_chosen = np.full(len(own), fill_value=True)
+        if which == MOST_BETTER:
+            is_chosen = np.mean(known[1:] > own + tolerance, axis=0) > 1 / 2
+        elif which == ALONE_BEST:
+            is_chosen = own > known[1:].max(axis=0) + tolerance
+        elif which == NONE_RIGHT:
+            is_chosen = known.max(axis=0) <= sign * self._end(best=False) + tolerance
+        places = np.flatnonzero(is_chosen)
+        order = np.argsort(-own[places] if which == BEST else own[places], kind="stable")
+        names = self.names
+        return [names[place] for place in places[order]]
+
+    def _end(self, *, best: bool) -> float:
+        assert self.metric is not None
+        return self.metric.value_range[bool(self.metric.higher_is_better) == best]
+
     def _is_right(self, side: int) -> NDArray[np.bool_]:
-        metric = self.metric
-        best = metric.value_range[1 if metric.higher_is_better else 0]
-        values = self._values(metric, side)
+        assert self.metric is not None
+        return self.is_best(self._values(self.metric, side))
+
+    def is_best(self, values: Floats | float) -> NDArray[np.bool_]:
+        """Whether the metric can reach no better value."""
+        assert self.metric is not None
         with np.errstate(invalid="ignore"):
-            return np.abs(values - best) <= ROUNDING * max(1.0, metric.scale)
+            distance = np.abs(np.asarray(values) - self._end(best=True))
+        return np.asarray(distance <= ROUNDING * max(1.0, self.metric.scale))
 
     def _values(self, metric: Metric, side: int, only: NDArray[np.intp] | None = None) -> Floats:
         """On every instance, or those of these numbers; a run's missing rows count as rows of zeros."""
-        stats, places = self._statistics[side].matrices[metric.statistic], self._places[side]
-        if only is not None:
-            rows = np.flatnonzero(np.isin(places, only))
-            stats, places = stats[rows], np.searchsorted(only, places[rows])
-        count = self.instances if only is None else len(only)
-        sums = np.zeros((count, stats.shape[1]))
+        places, statistics = self._side(side)
+        wanted = np.arange(len(self._numbers)) if only is None else only
+        rows = np.flatnonzero(np.isin(places, wanted))
+        stats, places = statistics.matrices[metric.statistic][rows], np.searchsorted(wanted, places[rows])
+        sums = np.zeros((len(wanted), stats.shape[1]))
         for column in range(stats.shape[1]):
-            sums[:, column] = np.bincount(places, weights=stats[:, column], minlength=count)
+            sums[:, column] = np.bincount(places, weights=stats[:, column], minlength=len(wanted))
         return metric.aggregate(sums)
 
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
         shown = [name for name in names if name in self._numbers]
-        values: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in shown}
-        if self.rights.values and shown:
-            only = np.array(sorted(self._numbers[name] for name in shown), dtype=np.intp)
-            for metric in self.pair.pooled:
-                a, b = (self._values(metric, side, only) for side in (0, 1))
-                for name in shown:
-                    place = int(np.searchsorted(only, self._numbers[name]))
-                    values[name][metric.name] = (float(a[place]), float(b[place]))
+        only = np.array(sorted(self._numbers[name] for name in shown), dtype=np.intp)
+        sides = range(len(self.runs) if len(self._texts) > 1 else 1)
+        values = {
+            metric.name: [self._values(metric, side, only) for side in sides]
+            for metric in (self.metrics if self.rights.values and shown else ())
+        }
         instances = []
         for name in shown:
-            first, second = (texts.get(name) for texts in self._texts)
-            either = first or second or ShownInstance(name=name)
+            texts = [kept.get(name) for kept in self._texts]
+            either = next((text for text in texts if text), None) or ShownInstance(name=name)
+            gold = next((text.gold for text in texts if text and text.gold), "")
+            place = int(np.searchsorted(only, self._numbers[name]))
             instances.append(
                 ReadInstance(
                     name=name,
                     given=either.given if self.rights.given else "",
-                    gold=((first and first.gold) or either.gold) if self.rights.gold else "",
-                    a=first.answer if first else "",
-                    b=second.answer if second else "",
-                    is_kept=first is not None or second is not None,
-                    values=values[name],
+                    gold=gold if self.rights.gold else "",
+                    answers=[text.answer if text and self.rights.answers else "" for text in texts],
+                    judged=[
+                        text.judged if text and self.rights.gold and self.rights.answers else ()
+                        for text in texts
+                    ],
+                    is_kept=any(texts),
+                    values={
+                        metric: [float(side[place]) for side in by_side] for metric, by_side in values.items()
+                    },
                 )
             )
         return instances
@@ -225,26 +345,78 @@ PAGE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadPage:
+class Page:
+    """``chosen`` are the names of all that a reader chose; ``single`` is the one that was asked for."""
+
+    reading: Reading
+    which: str
+    of_class: tuple[str, str] | None
+    kind: str
+    single: str
+    chosen: Sequence[str]
+    number: int
+    instances: list[ReadInstance]
+
+    @property
+    def count(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def of(self) -> int:
+        return len(self.reading.names)
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.count // PAGE))
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How many instances came out so."""
+        return Counter(kind for kinds in self.reading.kinds.values() for kind in kinds)
+
+
+def page_of(reading: Reading, query: InstancesQuery) -> Page | None:
+    """None where there is no instance of the name that is asked for. Raises Unreadable."""
+    which = query.which if query.which in reading.offered else reading.offered[0]
+    dimension, _sep, label = query.of_class.partition(":")
+    of_class = (dimension, label) if label in reading.classes.get(dimension, ()) else None
+    kind = query.kind if any(query.kind in kinds for kinds in reading.kinds.values()) else ""
+    if query.instance:
+        names = [query.instance] if query.instance in reading.names else []
+    else:
+        names = reading.chosen(which)
+        if of_class:
+            wanted = reading.of_class(*of_class)
+            names = [name for name in names if name in wanted]
+        if kind:
+            names = [name for name in names if kind in reading.kinds.get(name, ())]
+        if query.text:
+            names = [name for name in names if reading.has_words(name, query.text)]
+    number = min(query.page, max(1, -(-len(names) // PAGE)))
+    instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
+    if query.instance and not instances:
+        return None
+    return Page(
+        reading=reading,
+        which=which,
+        of_class=of_class,
+        kind=kind,
+        single=query.instance,
+        chosen=names,
+        number=number,
+        instances=instances,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadTwo:
     board: Board
     chosen: ChosenTwo
     pair: Two
-    metric: Metric
-    rights: Rights
-    which: str
-    offered: list[str]
-    instances: list[ReadInstance]
-    classes: dict[str, list[str]]
-    of_class: tuple[str, str] | None
-    single: str
-    count: int
-    of: int
-    number: int
-    pages: int
-    has_texts: bool
+    page: Page
 
 
-def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
+def read_two(phase: Phase, viewer: object, query: ReadQuery) -> ReadTwo:
     board = board_of(phase, viewer, query.rules, query.gold)
     offered = [*on_board(board), *own_runs(board, viewer)]
     chosen = chosen_two(board, viewer, offered, (query.a, query.b))
@@ -258,114 +430,237 @@ def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
     pair = two(scored[0], scored[1])
     if not pair.pooled:
         raise Http404(_("These runs share no metric that has a value on single instances."))
-    metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
-    reading = Reading(pair, metric, viewer_rights)
-    which = query.which if query.which in reading.offered else reading.offered[0]
-    names = [query.instance] if query.instance else reading.chosen(which)
-    dimension, _sep, label = query.of_class.partition(":")
-    of_class = (dimension, label) if label in reading.classes.get(dimension, ()) else None
-    if of_class is not None and not query.instance:
-        wanted = reading.of_class(*of_class)
-        names = [name for name in names if name in wanted]
-    pages = max(1, -(-len(names) // PAGE))
-    number = min(query.page, pages)
-    instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
-    if query.instance and not instances:
+    page = page_of(_reading(scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True), query)
+    if page is None:
         raise Http404(_("The runs have no instance of this name."))
-    return ReadPage(
-        board=board,
-        chosen=chosen,
-        pair=pair,
-        metric=metric,
-        rights=viewer_rights,
-        which=which,
-        offered=reading.offered,
-        instances=instances,
-        classes=reading.classes,
-        of_class=of_class,
-        single=query.instance,
-        count=len(names),
-        of=reading.instances,
-        number=number,
-        pages=pages,
-        has_texts=reading.has_texts,
-    )
+    return ReadTwo(board=board, chosen=chosen, pair=pair, page=page)
 
 
-def may_read(phase: Phase, viewer: object, scored: list[Evaluation]) -> Rights | None:
+def _reading(
+    runs: Sequence[Evaluation],
+    metrics: Sequence[Metric],
+    query: InstancesQuery,
+    may: Rights,
+    *,
+    drawn: int,
+    is_pair: bool = False,
+) -> Reading:
+    metric = _metric_of(metrics, query) if may.values else None
+    return Reading(runs, metrics, metric, may, drawn=drawn, is_pair=is_pair)
+
+
+def _metric_of(metrics: Sequence[Metric], query: InstancesQuery) -> Metric | None:
+    return next((own for own in metrics if own.name == query.metric), next(iter(metrics), None))
+
+
+def may_read(phase: Phase, viewer: object, scored: Sequence[Evaluation]) -> Rights | None:
     for evaluation in scored:
         evaluation.submission.phase = phase
     return rights(phase, viewer, [evaluation.submission for evaluation in scored])
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownAnswer:
-    """One instance; a text that is not shown is empty, and so are values that are not."""
-
-    name: str
-    given: str
-    gold: str
-    answer: str
-    is_kept: bool
-    values: Mapping[str, float]
-    #: Outcome and sentence; nothing for whom the gold is not shown.
-    judged: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnPage:
-    instances: list[ShownAnswer]
-    metrics: Mapping[str, Metric]
-    count: int
-    number: int
-    pages: int
-    has_texts: bool
-    #: How many instances have a sentence of each outcome.
-    outcomes: Mapping[str, int]
-
-
 def rights_to(run: Submission, viewer: object) -> Rights | None:
     """As where two runs are compared; a team that is told nothing of its run yet reads nothing either."""
-    if may_see_submission(run, viewer) and not may_see_outcome(run, viewer):
+    if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(run, viewer):
         return None
     return rights(run.phase, viewer, [run])
 
 
-def own_page(
-    evaluation: Evaluation, may: Rights, number: int, single: str = "", outcome: str = ""
-) -> OwnPage | None:
-    """None where the run has no instance of that name. Raises Unreadable."""
-    texts = texts_of(evaluation)
-    names = list(dict.fromkeys(names_of(evaluation) or texts))
-    if single and single not in names:
-        return None
-    judged = {name: {one for one, _ in text.judged} for name, text in texts.items()} if may.gold else {}
-    if outcome and judged:
-        names = [name for name in names if outcome in judged.get(name, ())]
-    pages = max(1, -(-len(names) // PAGE))
-    number = min(number, pages)
-    metrics = {metric.name: metric for metric in two(evaluation, evaluation).pooled} if may.values else {}
-    values = values_by_instance(evaluation, list(metrics.values()))
-    instances = []
-    for name in [single] if single else names[PAGE * (number - 1) : PAGE * number]:
-        text = texts.get(name)
-        instances.append(
-            ShownAnswer(
-                name=name,
-                given=text.given if text and may.given else "",
-                gold=text.gold if text and may.gold else "",
-                answer=text.answer if text else "",
-                is_kept=text is not None,
-                values={metric: by_name[name] for metric, by_name in values.items()},
-                judged=text.judged if text and may.gold else (),
-            )
+def read_own(
+    evaluation: Evaluation,
+    may: Rights,
+    query: InstancesQuery,
+    others: Callable[[], Sequence[Evaluation]] = tuple,
+) -> Page | None:
+    """One run, beside the ``others`` of the board where its values are shown. Raises Unreadable."""
+    metrics = two(evaluation, evaluation).pooled
+    metric = _metric_of(metrics, query)
+    alike = [
+        run
+        for run in (others() if may.values and metric else ())
+        if metric and any(metric.name == own.name for own in two(evaluation, run).metrics)
+    ]
+    return page_of(_reading([evaluation, *alike], metrics, query, may, drawn=1), query)
+
+
+def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Evaluation]:
+    """The other systems of the board, where the viewer may see the values of all on single instances."""
+    board = board_of(phase, viewer, evaluation.rules, None)
+    runs = comparable(board) if board.gold and board.gold.pk == evaluation.gold_id else []
+    is_shown = rights_to_all(board, viewer, runs) is not None
+    return [run for run in runs if is_shown and run.submission_id != evaluation.submission_id]
+
+
+def comparable(board: Board) -> list[Evaluation]:
+    """Of each system on the board what it was scored, where that is computed as its ranking column is."""
+    ranking = board.ranking
+    wanted = {row.submission for row in board.systems if ranking and ranking.name in row.scores}
+    scored = evaluations_of(board, [row for row in on_board(board) if row.run in wanted])
+    return [run for run in scored if run is not None and run.statistics and not run.withheld]
+
+
+def rights_to_all(board: Board, viewer: object, runs: Sequence[Evaluation]) -> Rights | None:
+    """To the instances of all these runs of a board; None where not even their values are shown."""
+    phase, submissions = board.phase, [run.submission for run in runs]
+    gold = values = board.audience == visibility.Audience.ORGANISER
+    if not gold:
+        gold = may_have_gold(phase, viewer) and all(visibility.is_free(Kind.GOLD, run) for run in submissions)
+        values = gold or (
+            visibility.may_see_instances(phase, board.audience)
+            and all(visibility.is_free(Kind.INSTANCES, run) for run in submissions)
         )
-    return OwnPage(
-        instances=instances,
-        metrics=metrics,
-        count=len(names),
-        number=number,
-        pages=pages,
-        has_texts=bool(texts),
-        outcomes=Counter(one for outcomes in judged.values() for one in outcomes),
+    runs_season = board.audience in visibility.RUNS_THE_SEASON
+    answers = runs_season or (gold and all(run.file for run in submissions))
+    return (
+        Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
+        if values
+        else None
     )
+
+
+def read_all(board: Board, viewer: object, query: InstancesQuery) -> Page | None:
+    """What all systems of a board have right or wrong. Raises Unreadable."""
+    runs = comparable(board)
+    may = rights_to_all(board, viewer, runs) if runs else None
+    if may is None:
+        raise Http404(_("The instances of this board are not shown to you."))
+    shared = set.intersection(*({metric.name for metric in two(runs[0], run).metrics} for run in runs))
+    metrics = [metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared]
+    return page_of(_reading(runs, metrics, query, may, drawn=min(len(runs), MAX_DRAWN)), query)
+
+
+MAX_RUNS = 8
+CHOSEN_AT_FIRST = 3
+
+
+@dataclass(frozen=True)
+class Value:
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    is_infinite: bool = False
+    withheld: str = ""
+    difference: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    name: str
+    scale: float
+    values: list[Value]
+    n: int = 0
+
+    @property
+    def has_support(self) -> bool:
+        return has_support(self.n)
+
+    @property
+    def is_withheld(self) -> bool:
+        return not self.n and any(one.withheld for one in self.values)
+
+    @property
+    def mean(self) -> float | None:
+        numbers = self._known
+        return fmean(numbers) if numbers else None
+
+    @property
+    def deviation(self) -> float | None:
+        numbers = self._known
+        return stdev(numbers) if len(numbers) > 1 else None
+
+    @property
+    def _known(self) -> list[float]:
+        listed = [one.value for one in self.values if one.value is not None]
+        return listed if len(listed) == len(self.values) else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several:
+    """``missing`` are chosen runs that were not scored under these rules and gold."""
+
+    board: Board
+    offered: list[contenders.Contender]
+    runs: list[contenders.Contender]
+    missing: list[contenders.Contender]
+    metrics: list[Line]
+    left_out: int
+    dimensions: list[str]
+    dimension: str
+    class_metrics: list[str]
+    class_metric: str
+    classes: list[Line]
+    min_class_size: int
+
+
+def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Several:
+    board = board_of(phase, viewer, query.rules, query.gold)
+    offered = [*contenders.on_board(board), *contenders.own_runs(board, viewer)]
+    if not offered and not query.runs:
+        raise Http404(_("No numbers of this phase are shown to you."))
+    wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS]
+    chosen = [contenders.named_run(board, viewer, offered, number) for number in wanted] or offered[
+        :CHOSEN_AT_FIRST
+    ]
+    read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
+    scored = {run: one for run, one in read if one is not None}
+    evaluations = list(scored.values())
+    # The metrics that all computed alike, in the order of the first.
+    alike = [{metric.name for metric in two(evaluations[0], other).metrics} for other in evaluations]
+    shared = two(evaluations[0], evaluations[0]).metrics if evaluations else []
+    metrics = [metric for metric in shared if all(metric.name in names for names in alike)]
+    lines = []
+    for metric in metrics:
+        scores = [{score.metric: score for score in run.scores.all()}[metric.name] for run in evaluations]
+        values = [
+            Value(one.value, one.low, one.high, one.is_infinite, one.get_withheld_display()) for one in scores
+        ]
+        lines.append(_line(metric.name, metric.scale, values))
+    shown = dimensions(evaluations) if evaluations else []
+    dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
+    task_type = phase.task.task_type
+    by_class = [one for one in metrics_by(task_type, dimension, metrics) if one.is_exchangeable and shown]
+    chosen_metric = next((line for line in by_class if line.name == query.metric), next(iter(by_class), None))
+    hidden = hidden_classes([run.pk for run in evaluations], phase, board.audience).get(
+        dimension, frozenset()
+    )
+    return Several(
+        board=board,
+        offered=[*offered, *(run for run in chosen if run not in offered)],
+        runs=list(scored),
+        missing=[run for run in chosen if run not in scored],
+        metrics=lines,
+        left_out=len({score.metric for run in evaluations for score in run.scores.all()}) - len(metrics),
+        dimensions=shown,
+        dimension=dimension,
+        class_metrics=[line.name for line in by_class],
+        class_metric=chosen_metric.name if chosen_metric else "",
+        classes=_class_lines(evaluations, dimension, chosen_metric, hidden) if chosen_metric else [],
+        min_class_size=secrecy_of(phase).min_class_size if hidden else 0,
+    )
+
+
+def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
+    first = values[0].value
+    apart = [None if one.value is None or first is None else one.value - first for one in values]
+    shown = [replace(one, difference=difference) for one, difference in zip(values, apart, strict=True)]
+    return Line(name=name, scale=scale, values=shown, n=n)
+
+
+def _class_lines(
+    evaluations: Sequence[Evaluation], dimension: str, metric: Metric, hidden: frozenset[str]
+) -> list[Line]:
+    by_label: dict[str, dict[int, Value]] = {}
+    sizes: dict[str, int] = {}
+    for label, evaluation, number in class_numbers([run.pk for run in evaluations], dimension, metric.name):
+        value, is_infinite, low, high, n, why = OF_SMALL_CLASS if label in hidden else number
+        by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite, str(why))
+        sizes[label] = max(n, sizes.get(label, 0))
+    return [
+        _line(
+            label,
+            metric.scale,
+            [by_label[label].get(run.pk, Value(None)) for run in evaluations],
+            sizes[label],
+        )
+        for label in natural_order(list(by_label))
+    ]

@@ -1,1 +1,1 @@
-"""The wheel: the offline half and the client under one import name, from the files that the site runs."""
+"""The wheel: the client and the offline half under names of their own, from the files that the site runs."""

@@ -6,17 +6,20 @@ The same sources give the same bytes, so that the wheel of a site and that of `m
 import base64
 import hashlib
 import io
+import re
 import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.distribution.sources import PACKAGE, PROGRAM, wheel_files
+from scoring.distribution.sources import CLIENT, PACKAGE, PROGRAM, wheel_files
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: The earliest time that a zip can say.
 _WHEN = (1980, 1, 1, 0, 0, 0)
+#: A link of the guide to another, which leads nowhere outside a site.
+_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -40,15 +43,15 @@ def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
 def wheel(root: Path) -> tuple[str, bytes]:
     """The wheel's file name and content, from a checkout. Raises WheelRefused."""
     project = _project(root)
-    about = _about(project)
+    about = f"{project['name']}-{project['version']}"
     info = f"{about}.dist-info"
     files = {
-        **wheel_files(root),
+        **wheel_files(root, project["version"]),
         f"{info}/licenses/LICENSE": (root / "LICENSE").read_bytes(),
         f"{info}/METADATA": _metadata(root, project).encode(),
         f"{info}/WHEEL": _WHEEL.encode(),
         f"{info}/entry_points.txt": f"[console_scripts]\n{PROGRAM} = {PACKAGE}.__main__:run\n".encode(),
-        f"{info}/top_level.txt": f"{PACKAGE}\n".encode(),
+        f"{info}/top_level.txt": f"{CLIENT}\n{PACKAGE}\n".encode(),
     }
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD").encode()
     packed = io.BytesIO()
@@ -66,24 +69,23 @@ def version(root: Path) -> str:
     return str(_project(root)["version"])
 
 
-def _about(project: Mapping[str, Any]) -> str:
-    return f"{project['name']}-{project['version']}"
-
-
 def _project(root: Path) -> dict[str, Any]:
     project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return project
 
 
 def _metadata(root: Path, project: Mapping[str, Any]) -> str:
-    readme = root / project["readme"]
+    readme = _LINK.sub(r"\1", (root / project["readme"]).read_text(encoding="utf-8"))
     heads = [
         ("Metadata-Version", "2.4"),
         ("Name", project["name"]),
         ("Version", project["version"]),
         ("Summary", project["description"]),
+        *(("Author", author["name"]) for author in project["authors"]),
+        ("Keywords", ",".join(project["keywords"])),
         ("License-Expression", project["license"]),
         ("License-File", "LICENSE"),
+        *(("Classifier", classifier) for classifier in project["classifiers"]),
         ("Requires-Python", project["requires-python"]),
         *(("Requires-Dist", needed) for needed in project["dependencies"]),
         *(
@@ -96,7 +98,7 @@ def _metadata(root: Path, project: Mapping[str, Any]) -> str:
         ),
         ("Description-Content-Type", "text/markdown"),
     ]
-    return "".join(f"{name}: {value}\n" for name, value in heads) + f"\n{readme.read_text(encoding='utf-8')}"
+    return "".join(f"{name}: {value}\n" for name, value in heads) + f"\n{readme}"
 
 
 def _record(files: Mapping[str, bytes], record_name: str) -> str:

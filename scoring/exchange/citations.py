@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from django.utils import translation
 
-from citeboard.core.language import ENGLISH
+from citeboard.core.middleware import ENGLISH
 from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.exports import set_in_latex
 from scoring.board.formatting import interval, metric_label, shown

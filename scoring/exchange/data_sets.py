@@ -23,7 +23,7 @@ from citeboard.core.release import release
 from scoring.board.open_gold import may_have_gold
 from scoring.exchange.citations import of_task
 from scoring.exchange.linked_data import licence_address, spdx
-from scoring.exchange.results import file_name, place, site_address
+from scoring.exchange.results import file_name, hub_task, place, site_address
 from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
@@ -38,12 +38,14 @@ from tasks.types.run_forms import TrecForm
 
 #: So many lines of a JSON lines file are looked at for its fields.
 SAMPLED_LINES = 50
+#: What a path in JSON and a column may be called.
+_NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A file in the archive; of JSON lines also the fields whose values are plain, with the type of each."""
+    """A file in the archive; of JSON also the fields whose values are plain, with the type of each."""
 
     name: str
     size: int
@@ -97,21 +99,30 @@ def _read_archive(name: str) -> Archive:
                 for member in archive.infolist():
                     with archive.open(member) as file:
                         digest = _sha256(file)
-                    fields = {}
-                    if member.filename.endswith(LINES):
-                        with archive.open(member) as file:
-                            fields = dict(_plain_fields(file))
+                    with archive.open(member) as file:
+                        fields = dict(_plain_fields(_objects_in(member.filename, file)))
                     files.append(ReleasedFile(member.filename, member.file_size, digest, fields))
         packed = Archive(storage.gold.size(name), sha256, tuple(files))
         caches["results"].set(key, packed, None)
     return packed
 
 
-def _plain_fields(lines: IO[bytes]) -> Iterator[tuple[str, str]]:
+def _objects_in(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Those of JSON lines, or of a list in JSON; of any other file none."""
+    rows: Iterable[Any] = ()
+    if name.endswith(LINES):
+        rows = map(json.loads, file)
+    elif name.endswith(".json"):
+        content = json.load(file)
+        rows = content if isinstance(content, list) else ()
+    return (row for row in islice(rows, SAMPLED_LINES) if isinstance(row, dict))
+
+
+def _plain_fields(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     types: dict[str, set[str]] = {}
-    for line in islice(lines, SAMPLED_LINES):
-        for name, value in json.loads(line).items():
-            if value is not None:
+    for row in rows:
+        for name, value in row.items():
+            if value is not None and _NAME.fullmatch(name):
                 types.setdefault(name, set()).add(_TYPES.get(type(value), ""))
     for name, seen in types.items():
         if seen == {"sc:Integer", "sc:Float"}:
@@ -180,12 +191,14 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".csv": "text/csv",
 }
+#: Read as text by whoever knows no more of them.
+TEXTS = {".xml", ".txt"}
 #: Words of the format that are its own; what others there are it takes from schema.org.
 _TERMS = (
     "citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet",
     "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet",
     "references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField",
-    "transform",
+    "transform", "arrayShape", "isArray", "containedIn",
 )  # fmt: skip
 CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -195,6 +208,8 @@ CONTEXT: dict[str, Any] = {
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
     "conformsTo": "dct:conformsTo",
+    "name": {"@container": "@language"},
+    "description": {"@container": "@language"},
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
@@ -208,29 +223,10 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     season = task.season
     text = card(task).text
     licence = licence_address(season.licence) or season.licence
-    record_sets = []
-    for released in releases:
-        for file in _listed(released):
-            if file.fields:
-                name = _croissant_name(f"{released.phase.split}-{file.name.removesuffix('.jsonl')}")
-                fields = [
-                    {
-                        "@type": "cr:Field",
-                        "@id": f"{name}/{field}",
-                        "name": f"{name}/{field}",
-                        "dataType": kind,
-                        "source": {
-                            "fileObject": {"@id": _file_id(released, file)},
-                            "extract": {"column": field},
-                        },
-                    }
-                    for field, kind in file.fields.items()
-                ]
-                record_sets.append({"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields})
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
+        "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": f"{season.slug}-{task.slug}",
         "description": task.summary or text.partition("\n\n")[0],
         "url": site_address("task", season.slug, task.slug),
@@ -244,19 +240,57 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
         "isAccessibleForFree": True,
         "rai:dataCollection": section(text, "Data"),
         "rai:dataLimitations": section(text, "Limits"),
+        "rai:dataBiases": section(text, "Biases"),
+        "rai:personalSensitiveInformation": section(text, "Personal information"),
+        "rai:dataSocialImpact": section(text, "Social impact"),
         "rai:dataUseCases": f"Evaluation of systems for {task.task_type.title.lower()}; not for training.",
         "rai:dataReleaseMaintenancePlan": (
             "A correction is a new numbered version; runs are scored again against it, and the board of "
             "every earlier version stays."
         ),
         "distribution": [entry for release in releases for entry in _distribution(release)],
-        "recordSet": record_sets,
+        "recordSet": [entry for release in releases for entry in _record_sets(release)],
     }
     return {name: value for name, value in described.items() if value not in ("", [])}
 
 
+def _record_sets(release: Release) -> Iterator[dict[str, Any]]:
+    """Of JSON a record for each object, of texts one for each file."""
+    for file in _listed(release):
+        if file.fields:
+            is_lines = file.suffix == LINES
+            extracted = {
+                field: (kind, {"column": field} if is_lines else {"jsonPath": f"$[*].{field}"})
+                for field, kind in file.fields.items()
+            }
+            name = _croissant_name(f"{release.phase.split}-{file.name.removesuffix(file.suffix)}")
+            yield _record_set(name, {"fileObject": {"@id": _file_id(release, file)}}, extracted)
+    for suffix in _kinds(release):
+        if suffix in TEXTS:
+            of_file = {"file": "fullpath", "content": "content"}
+            extracted = {field: ("sc:Text", {"fileProperty": what}) for field, what in of_file.items()}
+            files = _set_id(release, suffix)
+            yield _record_set(f"{files}-texts", {"fileSet": {"@id": files}}, extracted)
+
+
+def _record_set(
+    name: str, source: Mapping[str, Any], extracted: Mapping[str, tuple[str, Mapping[str, str]]]
+) -> dict[str, Any]:
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/{field}",
+            "name": f"{name}/{field}",
+            "dataType": kind,
+            "source": {**source, "extract": extract},
+        }
+        for field, (kind, extract) in extracted.items()
+    ]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
+
+
 def _distribution(release: Release) -> Iterator[dict[str, Any]]:
-    archive = _croissant_name(f"{release.phase.split}-inputs")
+    archive = _archive_id(release)
     yield {
         "@type": "cr:FileObject",
         "@id": archive,
@@ -266,8 +300,7 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
         "encodingFormat": "application/zip",
         "sha256": release.archive.sha256,
     }
-    listed = _listed(release)
-    for file in listed:
+    for file in _listed(release):
         yield {
             "@type": "cr:FileObject",
             "@id": _file_id(release, file),
@@ -278,15 +311,27 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
             "encodingFormat": MEDIA_TYPES.get(file.suffix, "text/plain"),
             "sha256": file.sha256,
         }
-    for suffix in sorted({file.suffix for file in release.archive.files if file not in listed}):
+    for suffix in _kinds(release):
+        media = MEDIA_TYPES.get(suffix, "text/plain")
         yield {
             "@type": "cr:FileSet",
-            "@id": f"{archive}-{suffix.removeprefix('.') or 'files'}",
-            "name": f"{archive}-{suffix.removeprefix('.') or 'files'}",
+            "@id": _set_id(release, suffix),
+            "name": _set_id(release, suffix),
             "containedIn": {"@id": archive},
-            "encodingFormat": MEDIA_TYPES.get(suffix, "text/plain"),
+            "encodingFormat": [media, "text/plain"] if suffix in TEXTS and media != "text/plain" else media,
             "includes": f"**/*{suffix}",
         }
+
+
+def _kinds(release: Release) -> list[str]:
+    """The endings of texts, and of files that are not listed, whose sets are described."""
+    listed = _listed(release)
+    plain = (file for file in release.archive.files if not file.fields)
+    return sorted({file.suffix for file in plain if file.suffix in TEXTS or file not in listed})
+
+
+def _set_id(release: Release, suffix: str) -> str:
+    return _croissant_name(f"{release.phase.split}-files-{suffix.removeprefix('.') or 'others'}")
 
 
 def _listed(release: Release) -> list[ReleasedFile]:
@@ -295,7 +340,12 @@ def _listed(release: Release) -> list[ReleasedFile]:
 
 
 def _file_id(release: Release, file: ReleasedFile) -> str:
-    return f"{_croissant_name(f'{release.phase.split}-inputs')}/{file.name}"
+    return f"{_archive_id(release)}/{file.name}"
+
+
+def _archive_id(release: Release) -> str:
+    """No file without its ending is called so, and nothing else may be."""
+    return _croissant_name(f"{release.phase.split}.zip")
 
 
 def _croissant_name(text: str) -> str:
@@ -313,7 +363,10 @@ class NoLines(Exception):
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
-    """In the layout of the Hub (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines."""
+    """In the layout of the Hub (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines.
+
+    With an `eval.yaml` (https://huggingface.co/docs/hub/eval-results) where the task has a name there.
+    """
     configurations: dict[str, dict[str, str]] = {}
     with zipfile.ZipFile(out, "w") as archive:
         for split in splits:
@@ -329,6 +382,28 @@ def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> 
         if not configurations:
             raise NoLines
         archive.writestr(_entry("README.md"), _card_of(task, configurations))
+        if task.hub_dataset:
+            archive.writestr(_entry("eval.yaml"), _benchmark(task, splits, configurations))
+
+
+def _benchmark(
+    task: Task, splits: Sequence[GivenSplit], configurations: Mapping[str, Mapping[str, str]]
+) -> str:
+    """A leaderboard for each split and metric. The Hub knows no framework of this name, so none is named."""
+    name, paths = next(iter(configurations.items()))
+    words = {_word(split.name): split.phase.split for split in splits if _word(split.name) in paths}
+    kind = task.task_type
+    refs = kind.metrics_of(task.ranking_rules, kind.checked_options(task.options))
+    facts = {
+        "name": f"{task.season}: {task}",
+        "description": task.summary or str(task),
+        "tasks": [
+            {"id": hub_task(split, ref.name), "config": name, "split": word}
+            for word, split in words.items()
+            for ref in refs
+        ],
+    }
+    return str(yaml.safe_dump(facts, sort_keys=False, allow_unicode=True))
 
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
 from citeboard.core.confined.turns import PoolFull
-from scoring.figures import Figure, as_svg, plotly_file
+from scoring.figures import Figure, as_plotly, as_svg, escaped
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 #: A page of its own is a file to keep: no browser runs its script at the address of the site.
@@ -57,17 +57,26 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
     if name not in figures or form not in (*file_forms(), *data_forms()):
         raise Http404(f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}.")
     if form in DATA_TYPES:
-        return plotly_file(figures[name], form)
+        # The library takes long to import.
+        from plotly import graph_objects
+
+        drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
+        return str(drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)).encode()
     svg = as_svg(figures[name]).encode()
     if form == "svg":
         return svg
+    return converted(svg, form)
+
+
+def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
+    """A PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
     # One at a time: a picture of many fields takes half a second of computing.
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:
-        return bytes(cairosvg.svg2pdf(svg) if form == "pdf" else cairosvg.svg2png(svg, scale=PNG_SCALE))
+        return bytes(cairosvg.svg2pdf(svg) if form == "pdf" else cairosvg.svg2png(svg, scale=scale))
     finally:
         _one_at_a_time.release()
 

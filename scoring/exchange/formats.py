@@ -1,25 +1,30 @@
 """A board as a file in every format that there is, by the last part of its address."""
 
-import re
+import hashlib
+import json
+import math
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from typing import Any
 
 import yaml
 from django.http import Http404, HttpResponse
 
 from scoring.board.confirming import confirmation_of
-from scoring.board.exports import as_csv, as_json, as_latex, json_text
+from scoring.board.exports import as_csv, as_json, as_latex, heads_and_lines, json_text
 from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.manual_scores import figures_of
 from scoring.board.query import UnknownColumn
 from scoring.board.snapshots import keep_cited
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.board.visibility import is_public
+from scoring.comparison.reading import Page, ReadInstance
 from scoring.exchange.citations import as_bibtex
-from scoring.exchange.results import Results, file_name, packed
+from scoring.exchange.results import Results, file_name, hub_task, packed
+from scoring.exchange.workbook import XLSX, workbook
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
@@ -33,21 +38,93 @@ class Format:
     written: Callable[[Results], str | bytes]
 
 
-SCHEMA = "0.2.2"
+def as_xlsx(results: Results) -> bytes:
+    """The table of the CSV, and on another sheet what its numbers are of."""
+    board = results.board
+    heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
+    columns = [
+        (column.name, column.metric, column.scale, column.higher_is_better, column.key)
+        for column in board.columns
+    ]
+    about = [
+        ("board", results.title),
+        ("address", results.address),
+        ("rules", board.rules),
+        ("gold", f"v{board.gold.number}, SHA-256 {board.gold.digest}" if board.gold else ""),
+        (),
+        ("column", "metric", "scale", "higher is better", "key"),
+        *columns,
+    ]
+    sheets: Mapping[str, Iterable[Iterable[object]]] = {"Board": chain([heads], lines), "About": about}
+    return workbook(results.title, results.phase.updated_at, sheets)
+
+
+SCHEMA = "0.3.0"
 LEVEL = 0.95
 UNITS = {1: "proportion", 100: "percent"}
 
 
 def as_every_eval_ever(results: Results) -> bytes:
-    """Schema 0.2.2 of https://github.com/evaleval/every_eval_ever: a record for each system."""
-    folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
+    """Schema 0.3.0 of https://github.com/evaleval/every_eval_ever: a record for each system."""
     files = []
     for row in results.rows:
         record = every_eval_ever_record(results, row)
         if record["evaluation_results"]:
-            name = uuid.uuid5(uuid.NAMESPACE_URL, record["evaluation_id"])
-            files.append((f"data/{folder}/{record['model_info']['id']}/{name}.json", json_text(record)))
+            files.append((f"{_place(results, record)}.json", json_text(record)))
     return packed(files)
+
+
+def _place(results: Results, record: Mapping[str, Any]) -> str:
+    """Where the data store has the record, without an ending; its name has the form that is asked for."""
+    folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
+    digest = hashlib.sha256(record["evaluation_id"].encode()).digest()
+    return f"data/{folder}/{record['model_info']['id']}/{uuid.UUID(bytes=digest[:16], version=4)}"
+
+
+def with_samples(results: Results, row: Row, column: Column, page: Page) -> bytes:
+    """The record of one system, and what the page has chosen of its instances, by the page's metric."""
+    record, reading = every_eval_ever_record(results, row), page.reading
+    place = f"{_place(results, record)}_samples.jsonl"
+    lines = []
+    for one in reading.read(page.chosen):
+        [answer], [value, *_others] = one.answers, one.values[column.metric]
+        if math.isfinite(value):
+            sample = _sample(one, answer, value, is_correct=bool(reading.is_best(value)))
+            names = {name: record[name] for name in ("schema_version", "evaluation_id")}
+            result = {"evaluation_name": results.title, "evaluation_result_id": _result_id(row, column)}
+            lines.append({**names, "model_id": record["model_info"]["id"], **result, **sample})
+    samples = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    record["detailed_evaluation_results"] = {
+        "format": "jsonl",
+        "file_path": place,
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(samples.encode()).hexdigest(),
+        "total_rows": len(lines),
+    }
+    return packed([(f"{_place(results, record)}.json", json_text(record)), (place, samples)])
+
+
+def _sample(one: ReadInstance, answer: str, score: float, *, is_correct: bool) -> dict[str, Any]:
+    return {
+        "sample_id": one.name,
+        "interaction_type": "single_turn",
+        "input": {"raw": one.given, "reference": [one.gold] if one.gold else []},
+        "output": {"raw": [answer]},
+        "answer_attribution": [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": answer,
+                "extraction_method": "custom",
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {"score": score, "is_correct": is_correct},
+    }
+
+
+def _result_id(row: Row, column: Column) -> str:
+    return f"{row.submission}/{column.name}"
 
 
 def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
@@ -76,6 +153,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
             "id": model,
             "developer": row.display_name,
             "additional_details": {
+                **dict.fromkeys(("deployment_type", "model_availability"), "unknown"),
                 "kind": row.kind,
                 "submission": str(row.submission),
                 "page": results.address_of(row),
@@ -100,7 +178,7 @@ def _result_record(results: Results, row: Row, column: Column, cell: Cell, value
         samples = {"num_samples": score.n} if score else {}
         uncertainty = {"uncertainty": {"confidence_interval": interval, **samples}}
     return {
-        "evaluation_result_id": f"{row.submission}/{column.name}",
+        "evaluation_result_id": _result_id(row, column),
         "evaluation_name": results.title,
         "source_data": {
             "dataset_name": f"{results.task.season}, {results.task}",
@@ -122,17 +200,22 @@ def _result_record(results: Results, row: Row, column: Column, cell: Cell, value
     }
 
 
-#: What the Hub calls a data set: its owner and its name.
-DATASET = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
-
-
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
     """`.eval_results/NAME.yaml` for each system's model: https://huggingface.co/docs/hub/eval-results."""
-    dataset = dataset or f"{results.task.season.slug}/{results.task.slug}"
+    dataset = dataset or results.task.hub_dataset or f"{results.task.season.slug}/{results.task.slug}"
     name = file_name(f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}")
     files = []
     for row in results.rows:
-        if entries := entries_of(results, row, dataset):
+        if entries := [
+            {
+                "dataset": {"id": dataset, "task_id": hub_task(results.phase.split, column.metric)},
+                "value": value,
+                "date": row.submitted_at.isoformat(),
+                "source": {"url": results.address_of(row), "name": results.title},
+                "notes": column.key,
+            }
+            for column, _, value in results.numbers(row)
+        ]:
             folder = f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
             files.append((f"{folder}/.eval_results/{name}.yaml", _yaml(entries)))
     return packed(files)
@@ -140,19 +223,6 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
 
 def _yaml(content: object) -> str:
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-
-
-def entries_of(results: Results, row: Row, dataset: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "dataset": {"id": dataset, "task_id": f"{results.phase.split}_{column.metric}"},
-            "value": value,
-            "date": row.submitted_at.isoformat(),
-            "source": {"url": results.address_of(row), "name": results.title},
-            "notes": column.key,
-        }
-        for column, _, value in results.numbers(row)
-    ]
 
 
 def as_ir_metadata(results: Results) -> bytes:
@@ -276,6 +346,7 @@ def badge(board: Board, row: Row | None) -> str:
 FORMATS: Mapping[str, Format] = {
     "csv": Format("text/csv; charset=utf-8", lambda b: as_csv(b.board, b.rows, figures_of(b.rows))),
     "json": Format(JSON, lambda b: as_json(b.board, b.rows, figures_of(b.rows))),
+    "xlsx": Format(XLSX, as_xlsx),
     "tex": Format("application/x-tex; charset=utf-8", lambda b: as_latex(b.board, b.rows, b.choice)),
     # What is cited is kept, and the entries lead there.
     "bib": Format("application/x-bibtex; charset=utf-8", lambda b: as_bibtex(b, keep_cited(b.board))),

@@ -14,24 +14,11 @@ from citeboard.core.plain_text import plain
 from citeboard.core.query import Query, switch_from
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import Membership, User
+from scoring.board import exports
 from scoring.board.charts import heat_map, ranking_chart
 from scoring.board.confirming import confirmation_of
 from scoring.board.counting import turnout
 from scoring.board.differences import MAX_IN_HEAT_MAP, class_table, metrics_of, offered_dimensions
-from scoring.board.exports import (
-    as_csv,
-    as_json,
-    as_latex,
-    as_table,
-    as_tabular,
-    classes_csv,
-    classes_json,
-    classes_latex,
-    csv_text,
-    overall_csv,
-    overall_json,
-    overall_latex,
-)
 from scoring.board.formatting import dimension_label, interval, metric_label, shown
 from scoring.board.leaders import leaders_of
 from scoring.board.manual_scores import figures_of
@@ -41,6 +28,7 @@ from scoring.board.visibility import Visibility, audience_of, is_public, shows_r
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
 from scoring.exchange.results import file_name, packed
+from scoring.exchange.venues import acl_papers, openreview_note
 from scoring.figures import Figure
 from tasks.gold.secrecy import looked_up
 from tasks.models import Phase, Registration, Season
@@ -52,6 +40,7 @@ CONTENT = {
     "tex": "application/x-tex; charset=utf-8",
     "bib": "application/x-bibtex; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
+    "yml": "application/yaml; charset=utf-8",
     **TYPES,
 }
 #: Boards whose charts lie in the archive as PDF and PNG too: each takes part of a second to convert.
@@ -157,13 +146,15 @@ class OverviewPaper:
                 lambda: participants_latex(season, teams),
             ),
             ("systems.bib", _("Boards and systems, BibTeX"), bibliography),
+            ("papers.yml", _("The paper for the ACL Anthology, YAML"), partial(acl_papers, season)),
+            ("openreview.json", _("The paper for OpenReview, JSON"), partial(openreview_note, season)),
         ]
         if season.shows_overall:
             table, label = overall(season), _("All tasks together, %(form)s")
             texts += [
-                ("overall.csv", label % {"form": "CSV"}, partial(overall_csv, season, table)),
-                ("overall.json", label % {"form": "JSON"}, partial(overall_json, season, table)),
-                ("overall.tex", label % {"form": "LaTeX"}, partial(overall_latex, season, table)),
+                ("overall.csv", label % {"form": "CSV"}, partial(exports.overall_csv, season, table)),
+                ("overall.json", label % {"form": "JSON"}, partial(exports.overall_json, season, table)),
+                ("overall.tex", label % {"form": "LaTeX"}, partial(exports.overall_latex, season, table)),
             ]
         return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
 
@@ -195,9 +186,9 @@ def _board_part(board: Board) -> PaperFiles:
     name, rows = _name(board), board.rows
     phase = board.phase
     files = [
-        PaperFile(f"boards/{name}.csv", "CSV", lambda: as_csv(board, rows, figures_of(rows))),
-        PaperFile(f"boards/{name}.json", "JSON", lambda: as_json(board, rows, figures_of(rows))),
-        PaperFile(f"boards/{name}.tex", "LaTeX", lambda: as_latex(board, rows)),
+        PaperFile(f"boards/{name}.csv", "CSV", lambda: exports.as_csv(board, rows, figures_of(rows))),
+        PaperFile(f"boards/{name}.json", "JSON", lambda: exports.as_json(board, rows, figures_of(rows))),
+        PaperFile(f"boards/{name}.tex", "LaTeX", lambda: exports.as_latex(board, rows)),
     ]
     chart = ranking_chart(board)
     if chart is not None:
@@ -215,8 +206,8 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
     yield (
         _("All classes and metrics"),
         [
-            PaperFile(f"classes/{name}.csv", "CSV", partial(classes_csv, view)),
-            PaperFile(f"classes/{name}.json", "JSON", partial(classes_json, view)),
+            PaperFile(f"classes/{name}.csv", "CSV", partial(exports.classes_csv, view)),
+            PaperFile(f"classes/{name}.json", "JSON", partial(exports.classes_json, view)),
         ],
     )
     for dimension in dimensions:
@@ -230,7 +221,7 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
 
             def table(dimension: str = dimension, metric: str = metric) -> str:
                 classes = class_table(view, view.rows, dimension, metric)
-                return classes_latex(view, classes, leaders_of(view, dimension, metric).significant)
+                return exports.classes_latex(view, classes, leaders_of(view, dimension, metric).significant)
 
             def chart(dimension: str = dimension, metric: str = metric) -> Figure:
                 classes = class_table(view, view.rows[:MAX_IN_HEAT_MAP], dimension, metric)
@@ -410,7 +401,7 @@ def participants_csv(teams: Sequence[Participant]) -> str:
         facts = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]
         people = [(person.name, person.affiliation, person.orcid) for person in team.people]
         lines += [[*facts, *map(plain, person)] for person in people or [("", "", "")]]
-    return csv_text(HEADS, lines)
+    return exports.csv_text(HEADS, *lines)
 
 
 def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
@@ -422,7 +413,9 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
         members = f"{names} and {others}" if names and others else names or others
         mark = "* " if team.has_organiser else ""
         lines.append([team.name, mark + members, "; ".join(team.affiliations)])
-    tabular = as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", ["Team", "Members", "Affiliations"], lines)
+    tabular = exports.as_tabular(
+        [f"{season}: teams"], "lp{6cm}p{6cm}", ["Team", "Members", "Affiliations"], lines
+    )
     caption = f"Teams of {season}. Named are the members who agreed to it"
     caption += "; * with an organiser of the season." if any(team.has_organiser for team in teams) else "."
-    return as_table(tabular, caption, f"{season.slug}-teams")
+    return exports.as_table(tabular, caption, f"{season.slug}-teams")

@@ -76,6 +76,11 @@ class Results:
         return self._scores.get((row.evaluation, column.key))
 
 
+def hub_task(split: str, metric: str) -> str:
+    """One leaderboard of a benchmark on the Hub, in its `eval.yaml` and in models' `.eval_results`."""
+    return f"{split}_{metric}"
+
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 

@@ -3,11 +3,13 @@
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import IO
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from citeboard.core import storage
 from citeboard.core.plain_text import plain
@@ -15,7 +17,7 @@ from citeboard.core.templatetags.page import iso
 from scoring.board.exports import csv_text
 from scoring.board.standings import Board
 from scoring.exchange.results import file_name
-from scoring.models import Score
+from scoring.models import OF_RANKING, Score
 from tasks.gold.packing import NO_TIME
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
@@ -25,31 +27,27 @@ HEADS = (
     "exclusion_reason", "late", "selected", "sent", "filename", "size", "sha256", "metric", "value",
     "low", "high", "description", "priority", *(f"card_{name}" for name in CARD),
 )  # fmt: skip
+AT_ONCE = 500
 
 
-def runs_csv(runs: Iterable[Submission]) -> str:
-    listed = list(runs)
-    scores = ranking_scores(listed)
+def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
+    """In pieces: a season may have had a hundred thousand."""
+    yield csv_text(HEADS)
+    ordered = runs.iterator(chunk_size=AT_ONCE)
+    while listed := list(islice(ordered, AT_ONCE)):
+        scores = ranking_scores(listed)
+        lines = (_line(run, scores.get(run.pk)) for run in listed)
+        yield csv_text(*(map(plain, line) for line in lines))
 
-    def line(run: Submission) -> Iterator[object]:
-        yield from (
-            run.pk,
-            run.phase.task.slug,
-            run.phase.slug,
-            run.team.slug if run.team else "",
-            run.number,
-        )
-        yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
-        yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
-        yield from (run.filename, run.size, run.sha256)
-        if score := scores.get(run.pk):
-            yield score.metric
-            yield from (score.word or score.value, score.low, score.high)
-        else:
-            yield from ("", "", "", "")
-        yield from (run.description, run.priority or "", *(run.card.get(name, "") for name in CARD))
 
-    return csv_text(HEADS, (["" if cell is None else plain(cell) for cell in line(run)] for run in listed))
+def _line(run: Submission, score: Score | None) -> Iterator[object]:
+    team = run.team.slug if run.team else ""
+    yield from (run.pk, run.phase.task.slug, run.phase.slug, team, run.number)
+    yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
+    yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
+    yield from (run.filename, run.size, run.sha256)
+    yield from (score.metric, score.word or score.value, score.low, score.high) if score else [""] * 4
+    yield from (run.description, run.priority or "", *(run.card.get(name, "") for name in CARD))
 
 
 def counting_runs_archive(board: Board) -> IO[bytes]:
@@ -80,7 +78,7 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
 def ranking_scores(runs: list[Submission]) -> dict[int, Score]:
     first = {run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules}
     scores = (
-        Score.objects.filter(evaluation__submission__in=list(first), shared__position=0)
+        Score.objects.filter(OF_RANKING, evaluation__submission__in=list(first))
         .select_related("evaluation")
         .order_by("evaluation__gold__number", "evaluation_id")
     )

@@ -87,18 +87,6 @@ def read_agreement(
     return agreement(judgements, automatic_labels(details))
 
 
-def keep_judgements(
-    *, submission: Submission, path: Path, filename: str, by: User | None
-) -> dict[str, dict[str, Any]]:
-    """Keep the annotators' file of a run in place of an earlier one, and say how far it agrees.
-
-    Raises JudgementsRefused with every line that says nothing, or of something that the run does not have.
-    """
-    read = read_agreement(submission, path, filename, by)
-    keep_file(submission=submission, path=path, filename=filename, by=by)
-    return read
-
-
 def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()

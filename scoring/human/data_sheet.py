@@ -1,8 +1,4 @@
-"""The data sheet of a human evaluation, after HEDS: what organisers write, beside what the site knows.
-
-The sections are those of the Human Evaluation Datasheet (Shimorina and Belz 2022); the questions are in our
-words.
-"""
+"""The data sheet of a human evaluation by the sections of HEDS (Shimorina and Belz 2022), in our words."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,3 @@
-"""What a sheet comes to, and putting it on the board."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -7,8 +5,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from itertools import combinations
+from statistics import fmean
 
 import numpy as np
 from django.db import transaction
@@ -21,24 +21,25 @@ from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import User
+from scoring.board import human_columns
 from scoring.board.comparisons import Unreadable
 from scoring.board.formatting import interval, metric_label, shown
-from scoring.board.human_columns import (
-    SCALE,
-    column_parts,
-    joined,
-    published_judgements,
-    published_sheet,
-    signed,
-)
 from scoring.comparison.paired_scores import classes_by_instance
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
 from scoring.metrics.base import Floats
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
 from scoring.runs.results import Explained, signature_parts
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
-from scoring.stats.jackknife import ratio_interval
-from scoring.stats.people_and_labels import RATINGS, alpha, quadratic
+from scoring.stats.jackknife import NoInterval, ratio_interval
+from scoring.stats.people_and_labels import (
+    RATINGS,
+    Item,
+    alpha,
+    kappa_of,
+    mean_of_defined,
+    over_left_out,
+    quadratic,
+)
 from scoring.stats.resampling import Bounds
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
@@ -50,10 +51,10 @@ class NotPublished(Refused):
 
 def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
     first = sheet.annotators.filter(is_adjudicator=False)
-    ratings: dict[str, dict[int, int]] = {str(annotator): {} for annotator in first}
+    ratings: dict[str, dict[Item, int]] = {str(annotator): {} for annotator in first}
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
-    for name, text, value in rows.values_list("annotator__name", "text", criterion):
-        ratings[name][text] = value
+    for name, *text, value in rows.values_list("annotator__name", "text__instance", "text", criterion):
+        ratings[name][tuple(text)] = value
     return ratings
 
 
@@ -82,9 +83,7 @@ def unfinished(sheet: Sheet) -> list[str]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close the sheet and put its outcome on the board; with annotators who have not finished only where that
-    is confirmed. Raises NotPublished.
-    """
+    """Close the sheet and show its outcome; unfinished only where that is confirmed. Raises NotPublished."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
@@ -102,7 +101,9 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
             name: {
                 # Without the names of people.
                 "mean": _number(one.mean_kappa),
+                "mean_interval": one.mean_interval,
                 "alpha": _number(one.alpha),
+                "alpha_interval": one.alpha_interval,
                 "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in one.pairs],
                 "adjudicated": len(decided(locked, name)),
             }
@@ -150,13 +151,13 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
         adjudicated = {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]} if distance else {}
         for run, mean in system_means(sheet, criterion).items():
             parts = {
-                **column_parts(sheet),
+                **human_columns.column_parts(sheet),
                 "n": mean.n,
                 "instances": sheet.instances.count(),
                 "texts": texts_of(sheet).count(),
                 "annotators": annotators,
-                "kappa": signed(facts["mean"]),
-                "alpha": signed(facts["alpha"]),
+                "kappa": human_columns.signed(facts["mean"]),
+                "alpha": human_columns.signed(facts["alpha"]),
                 **adjudicated,
                 "seed": sheet.seed,
                 "interval": WILSON_JACKKNIFE,
@@ -170,15 +171,17 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 low=mean.interval[0] if mean.interval else None,
                 high=mean.interval[1] if mean.interval else None,
                 n=mean.n,
-                signature=joined(f"human_{criterion}", parts),
+                signature=human_columns.joined(f"human_{criterion}", parts),
             )
 
 
 #: The least and the most that a rating can be.
 RATING_RANGE = (1.0, 5.0)
+#: How far two ratings can be apart, downward and upward.
+RATING_DISTANCE = (-4.0, 4.0)
 
-#: By annotator the rating of each text, by the number of the text.
-Ratings = Mapping[str, Mapping[int, int]]
+#: By annotator the rating of each text, by the numbers of its instance and of its own.
+Ratings = Mapping[str, Mapping[Item, int]]
 
 
 @dataclass(frozen=True)
@@ -189,41 +192,71 @@ class Pair:
     second: str
     texts: int
     kappa: float
+    interval: Bounds | NoInterval
 
 
-def pairwise(ratings: Ratings) -> list[Pair]:
-    pairs = []
-    for first, second in combinations(ratings, 2):
-        shared = [text for text in ratings[first] if text in ratings[second]]
-        kappa = quadratic(
-            [ratings[first][text] for text in shared], [ratings[second][text] for text in shared]
-        )
-        pairs.append(Pair(first, second, len(shared), kappa))
-    return pairs
+@dataclass(frozen=True)
+class Leniency:
+    """By how much one rates higher than the others on average, of the texts that others have rated too."""
 
-
-def mean_kappa(pairs: Sequence[Pair]) -> float:
-    kappas = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
-    return sum(kappas) / len(kappas) if kappas else math.nan
+    name: str
+    texts: int
+    value: float
+    interval: Bounds | NoInterval
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Every two annotators, the mean of their kappas, and all at once; NaN where undefined."""
+    """Every two annotators, the mean of their kappas, and all at once; NaN where undefined. Intervals are by
+    leaving out one instance at a time.
+    """
 
     pairs: Sequence[Pair]
+    leniency: Sequence[Leniency]
     mean_kappa: float
+    mean_interval: Bounds | NoInterval
     alpha: float
+    alpha_interval: Bounds | NoInterval
 
 
 def agreement_of(ratings: Ratings) -> Agreement:
     """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced."""
-    pairs = pairwise(ratings)
-    by_text: dict[int, list[int]] = {}
-    for one in ratings.values():
-        for text, rating in one.items():
-            by_text.setdefault(text, []).append(rating)
-    return Agreement(pairs, mean_kappa(pairs), alpha(list(by_text.values()), "ordinal"))
+    by_text: defaultdict[Item, dict[str, int]] = defaultdict(dict)
+    for name, rated in ratings.items():
+        for text, rating in rated.items():
+            by_text[text][name] = rating
+
+    def kappa(pair: tuple[str, str], kept: Mapping[Item, Mapping[str, int]]) -> float:
+        first, second = pair
+        both = [(one[first], one[second]) for one in kept.values() if first in one and second in one]
+        return kappa_of(quadratic, both)
+
+    def mean_kappa(kept: Mapping[Item, Mapping[str, int]]) -> float:
+        return mean_of_defined(kappa(pair, kept) for pair in combinations(ratings, 2))
+
+    def of_all(kept: Mapping[Item, Mapping[str, int]]) -> float:
+        return alpha([list(one.values()) for one in kept.values()], "ordinal")
+
+    def above_others(name: str, kept: Mapping[Item, Mapping[str, int]]) -> float:
+        others = ([value for other, value in one.items() if other != name] for one in kept.values())
+        return mean_of_defined(
+            one[name] - fmean(rest) for one, rest in zip(kept.values(), others, strict=True)
+        )
+
+    lenient = []
+    for name in ratings:
+        compared = {text: one for text, one in by_text.items() if name in one and len(one) > 1}
+        own = partial(above_others, name)
+        ends = over_left_out(compared, own, RATING_DISTANCE)
+        lenient.append(Leniency(name, len(compared), own(compared), ends))
+    pairs = []
+    for pair in combinations(ratings, 2):
+        shared = {text: one for text, one in by_text.items() if one.keys() >= set(pair)}
+        ends = over_left_out(shared, partial(kappa, pair))
+        pairs.append(Pair(*pair, len(shared), kappa(pair, shared), ends))
+    ends = over_left_out(by_text, mean_kappa)
+    of_all_ends = over_left_out(by_text, of_all)
+    return Agreement(pairs, lenient, mean_kappa(by_text), ends, of_all(by_text), of_all_ends)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,7 +334,7 @@ RATED = {
 
 def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[tuple[str, list[Explained]]]:
     """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
-    sheet = published_sheet(phase, at)
+    sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}
     for score in HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ():
         assert sheet is not None
@@ -317,8 +350,8 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
         numbered = enumerate(sheet.levels(score.criterion), start=LOWEST)
         if levels := "; ".join(f"{level}: {words}" for level, words in numbered):
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
-        scores[score.criterion] = _explained(score, SCALE, definition)
-    judged = published_judgements(phase, at).filter(submission=run)
+        scores[score.criterion] = _explained(score, human_columns.SCALE, definition)
+    judged = human_columns.published_judgements(phase, at).filter(submission=run)
     for score in HumanScore.objects.filter(judged__in=judged):
         lowest, *_others, highest = RATINGS[score.criterion]
         definition = _(

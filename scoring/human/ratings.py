@@ -45,10 +45,7 @@ class Given:
 
 
 def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
-    """Keep the ratings in the place of earlier ones of the same texts; returns how many.
-
-    Raises RatingsRefused where the sheet is published. Codes are those of the sheet.
-    """
+    """In the place of earlier ones; returns how many. Raises RatingsRefused where the sheet is published."""
     with transaction.atomic():
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if not sheet.is_open:
@@ -163,10 +160,7 @@ def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
 
 
 def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
-    """From which distance between two ratings an adjudicator decides; None for never.
-
-    Raises AdjudicationRefused once the sheet is published.
-    """
+    """None for never. Raises AdjudicationRefused once the sheet is published."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:

@@ -107,9 +107,7 @@ def draw_sheet(
 
 
 def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
-    """The order of an instance's texts is drawn anew each time, as are the codes: seeds and the numbers of
-    runs are known, and would tell whose a text is.
-    """
+    """Order and codes of texts are drawn anew each time, since a known seed would tell whose a text is."""
     phase = drawn.phase
     with transaction.atomic():
         sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by)

@@ -1,35 +1,123 @@
-"""The log of receipts: written with the scores that it is of, put in order soon after, and proved.
-
-A score is published with an entry that has no place yet. Giving places is a transaction of its own under a
-lock, so that publishing never waits for it; whoever is killed before leaves it to the next one or a sweep.
-"""
+"""The log of receipts: written with the scores that it is of, put in order soon after under a lock."""
 
 import json
 import logging
 import secrets
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 
+from citeboard.core.refusals import Refused
 from citeboard.core.release import release
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
-from scoring.offline import merkle
-from scoring.offline.receipts import (
-    ENTRY,
-    NONCE_BYTES,
-    canonical,
-    commitment,
-    committed_scores,
-    entry_of,
-    signed_head,
-)
+from scoring.offline import merkle, receipts
+from scoring.offline.receipts import KEY
 from scoring.offline.terminal import installed_version
-from scoring.receipts.keys import KeyLost, Signer, replace_key, signer
 from tasks.types.base import printed_options
+
+
+class KeyLost(Refused):
+    """Receipts wait for it; scores do not."""
+
+
+@dataclass(frozen=True)
+class Signer:
+    row: SigningKey
+    private: Ed25519PrivateKey
+
+    def sign(self, message: bytes) -> str:
+        return self.private.sign(message).hex()
+
+
+def signer() -> Signer:
+    """Of the current key; the first is made. Called with the log locked. Raises KeyLost."""
+    current = current_key()
+    if settings.RECEIPT_KEY:
+        private, known = _given()
+        return Signer(known, private) if known else _take(private, "", current)
+    return Signer(current, _private(current)) if current else _made(None)
+
+
+def replace_key() -> Signer:
+    """Called with the log locked."""
+    if settings.RECEIPT_KEY:
+        raise Refused(_("the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"))
+    return _made(current_key())
+
+
+def current_key() -> SigningKey | None:
+    return SigningKey.objects.filter(retired_at=None).first()
+
+
+def why_lost() -> str:
+    """In words; empty where receipts can be signed, or a first key can be made for them."""
+    current = current_key()
+    try:
+        if settings.RECEIPT_KEY:
+            _given()
+        elif current is not None:
+            _private(current)
+    except KeyLost as reason:
+        return str(reason)
+    return ""
+
+
+def _given() -> tuple[Ed25519PrivateKey, SigningKey | None]:
+    """With its row, where it has signed before."""
+    private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
+    known = SigningKey.objects.filter(public=_public(private)).first()
+    if known is not None and known.retired_at is not None:
+        words = _("the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one")
+        raise KeyLost(words % {"date": f"{known.retired_at:%Y-%m-%d}"})
+    return private, known
+
+
+def _made(before: SigningKey | None) -> Signer:
+    nonce = secrets.token_hex(32)
+    return _take(_derived(nonce), nonce, before)
+
+
+def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> Signer:
+    """In place of the key before it, which signs it where it is not lost."""
+    public, endorsement = _public(private), ""
+    if before is not None:
+        with suppress(KeyLost):
+            endorsement = _private(before).sign(KEY + bytes.fromhex(public)).hex()
+        SigningKey.objects.filter(pk=before.pk).update(retired_at=timezone.now())
+    row = SigningKey.objects.create(
+        public=public, nonce=nonce, endorsement=endorsement, signed_by=before if endorsement else None
+    )
+    return Signer(row, private)
+
+
+def _private(key: SigningKey) -> Ed25519PrivateKey:
+    if not key.nonce:
+        words = _("the key %(key)s came from CITEBOARD_RECEIPT_KEY, which does not give it now")
+        raise KeyLost(words % {"key": key.public[:16]})
+    private = _derived(key.nonce)
+    if _public(private) != key.public:
+        words = _("the key %(key)s was made with another secret key than the site has now")
+        raise KeyLost(words % {"key": key.public[:16]})
+    return private
+
+
+def _derived(nonce: str) -> Ed25519PrivateKey:
+    seed = salted_hmac("citeboard.receipts", nonce, algorithm="sha256").digest()
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def _public(private: Ed25519PrivateKey) -> str:
+    return private.public_key().public_bytes_raw().hex()
+
 
 #: Entries that get their places in one transaction.
 AT_A_TIME = 500
@@ -54,18 +142,18 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
         "run": {"number": run.pk, "sha256": result["run"]["sha256"], "file_sha256": run.sha256},
         "gold": {"sha256": gold.digest, "split": gold.split, "version": gold.number},
         "scorer": {"version": installed_version(), "sources": release()},
-        "scores": committed_scores(result["metrics"]),
+        "scores": receipts.committed_scores(result["metrics"]),
         "time": now.isoformat(timespec="seconds"),
     }
     openings = {
-        name: {"nonce": secrets.token_hex(NONCE_BYTES), "text": canonical(value)}
+        name: {"nonce": secrets.token_hex(receipts.NONCE_BYTES), "text": receipts.canonical(value)}
         for name, value in fields.items()
     }
     commitments = {
-        name: commitment(bytes.fromhex(opening["nonce"]), opening["text"])
+        name: receipts.commitment(bytes.fromhex(opening["nonce"]), opening["text"])
         for name, opening in openings.items()
     }
-    entry = LogEntry.objects.create(content=entry_of(commitments))
+    entry = LogEntry.objects.create(content=receipts.entry_of(commitments))
     transaction.on_commit(give_places, robust=True)
     return Receipt.objects.create(
         entry=entry,
@@ -129,7 +217,7 @@ def _append(head: LogHead) -> int:
     for index, entry in enumerate(waiting, head.size):
         content = entry.content.encode()
         made |= merkle.completed(index, merkle.leaf_hash(content), nodes)
-        entry.index, entry.key, entry.signature = index, by.row, by.sign(ENTRY + content)
+        entry.index, entry.key, entry.signature = index, by.row, by.sign(receipts.ENTRY + content)
     LogNode.objects.bulk_create(LogNode(place=_place(node), hash=value) for node, value in made.items())
     LogEntry.objects.bulk_update(waiting, ["index", "key", "signature"])
     head.size += len(waiting)
@@ -141,7 +229,7 @@ def _append(head: LogHead) -> int:
 def _sign(head: LogHead, by: Signer) -> None:
     head.root = head.root or merkle.EMPTY.hex()
     head.at, head.key = timezone.now().isoformat(timespec="seconds"), by.row
-    head.signature = by.sign(signed_head({"at": head.at, "root": head.root, "size": head.size}))
+    head.signature = by.sign(receipts.signed_head({"at": head.at, "root": head.root, "size": head.size}))
     head.save()
 
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from django import template
+from django.conf import settings
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from citeboard.core.instants import MONTHS
-from citeboard.core.language import ENGLISH
+from citeboard.core.middleware import ENGLISH
 from citeboard.core.words import in_decimals
 from scoring.exchange.figure_files import data_forms, file_forms
 from scoring.figures import Figure, HeatMap, Scatter, Wording, as_plotly, as_svg, escaped
@@ -37,6 +39,12 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
         json_script(escaped(as_plotly(figure)), f"{key}-data"),
         _files(context.get("figure_address"), key, figure.title),
     )
+
+
+@register.simple_tag
+def drawing(figure: Figure) -> SafeString:
+    """As it stands, for no script to draw over."""
+    return SafeString(as_svg(in_language(figure)))
 
 
 def in_language(figure: Figure) -> Figure:
@@ -68,3 +76,19 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
         ),
     )
     return format_html('<p class="figure-files">{} {}</p>', _("Figure as"), links)
+
+
+@register.simple_tag
+def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
+    """What others show of a link to the page: its title, and the picture at this address."""
+    if "png" not in file_forms():
+        return SafeString("")
+    facts = {
+        "og:title": title,
+        "og:type": "website",
+        "og:image": f"{settings.BASE_URL}{reverse(name, args=args)}{query}",
+        "og:image:width": "1200",
+        "og:image:height": "630",
+        "twitter:card": "summary_large_image",
+    }
+    return format_html_join("\n", '<meta property="{}" content="{}">', facts.items())

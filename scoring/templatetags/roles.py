@@ -1,9 +1,14 @@
 """What an organiser's page leaves out for those who only help."""
 
+import datetime as dt
+
 from django import template
 
+from citeboard.core.models import AuditEntry
+from scoring.ops.undoing import to_take_back
 from tasks.models import Season
 from tasks.seasons.access import may_organise
+from tasks.webhooks.services import TO_TAKE_BACK
 
 register = template.Library()
 
@@ -11,3 +16,9 @@ register = template.Library()
 @register.filter
 def organises(user: object, season: Season) -> bool:
     return may_organise(user, season)
+
+
+@register.simple_tag
+def taken_back_until(season: Season) -> list[tuple[AuditEntry, dt.datetime]]:
+    """What organisers can still take back, and until when."""
+    return [(entry, entry.at + TO_TAKE_BACK) for entry in to_take_back(season)]

@@ -4,9 +4,12 @@ import logging
 from smtplib import SMTPException
 from typing import Any
 
+from allauth.core.internal.ratelimit import consume
 from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import logout
+from django.contrib.auth import login, logout
+from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.views import redirect_to_login
 from django.core.mail import send_mail
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -14,31 +17,28 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core.query import whole_number
 from citeboard.core.words import counted, sentence
 from citeboard.teams.access import teams_of
-from citeboard.teams.invitations import invitations_for, mailed_secret
+from citeboard.teams.accounts import NameForm
+from citeboard.teams.membership import invitations_for, mailed_secret
 from citeboard.teams.models import Membership, User
-from scoring.background.access import begun_from, job_for, outcome_of, waits_for
+from scoring.background.kinds import begun_from, job_for, outcome_of, waits_for
 from scoring.ops.accounts import delete_account, own_data
 from scoring.runs.team_view import as_told
-from scoring.web.pages import Answer, leaf, private, signed_in
+from scoring.web.pages import Answer, leaf, private, refusals_at, signed_in
 from scoring.worker.background import State
 from tasks.models import Phase, Registration, Submission
 from tasks.models.notifications import Channel
-from tasks.notifications.reading import (
-    LinkNotValid,
-    choices_of,
-    choose,
-    mark_read,
-    notifications_of,
-    subscription_of,
-)
+from tasks.notifications import reading
 from tasks.notifications.reading import unsubscribe as end_mails
 from tasks.notifications.wording import words_of
+from tasks.seasons.first_organiser import is_awaited, make_first_organiser
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +62,50 @@ class DeleteForm(forms.Form):
         elif proof.lower() != self.user.email.lower():
             raise forms.ValidationError(_("This is not your address."))
         return proof
+
+
+class FirstOrganiserForm(NameForm):
+    """Who begins with a new site, and the token from where it runs."""
+
+    secret = forms.CharField(label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput)
+    email = forms.EmailField(label=gettext_lazy("E-mail address"))
+    password = forms.CharField(
+        label=gettext_lazy("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+    field_order = ("secret", "email", "name", "password")
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        if User.objects.filter(email__iexact=email).exists():
+            raise forms.ValidationError(_("An account has this address already; give another one."))
+        return email
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password)
+        return password
+
+
+#: Tokens that are tried from one network.
+TRIES = {"first_organiser": "10/m/ip"}
+
+
+@never_cache
+@sensitive_post_parameters("secret", "password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def first_organiser(request: HttpRequest) -> HttpResponse:
+    if not is_awaited():
+        raise Http404(_("This site has somebody who organises already."))
+    form = FirstOrganiserForm(request.POST if request.method == "POST" else None, label_suffix="")
+    if not consume(request, app="citeboard", action="first_organiser", config=TRIES):
+        form.add_error(None, _("Too many tries; wait a minute."))
+        return render(request, "account/first_organiser.html", {"form": form}, status=429)
+    if form.is_valid():
+        with refusals_at(form, "secret"):
+            user = make_first_organiser(**form.cleaned_data)
+            login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+            return redirect("new-season")
+    return render(request, "account/first_organiser.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @signed_in.page()
@@ -113,7 +157,7 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
 @signed_in.page("notifications/list.html")
 def inbox(request: HttpRequest, user: User) -> Answer:
     """Newest first; nothing is marked as read by looking at it."""
-    notifications = notifications_of(user)
+    notifications = reading.notifications_of(user)
     page = leaf(request, notifications)
     return {
         "page": page,
@@ -126,16 +170,16 @@ def inbox(request: HttpRequest, user: User) -> Answer:
 @signed_in.act("messages")
 def read(request: HttpRequest, user: User) -> Answer:
     chosen = [number for text in request.POST.getlist("message") if (number := whole_number(text))]
-    count = mark_read(user=user, ids=chosen or None)
+    count = reading.mark_read(user=user, ids=chosen or None)
     return sentence(_("%(messages)s marked as read") % {"messages": counted(count, "message")})
 
 
 @signed_in.form("notifications/choices.html")
 def choices(request: HttpRequest, user: User) -> Answer:
-    chosen = choices_of(user)
+    chosen = reading.choices_of(user)
     if request.method == "POST":
         posted = {kind: request.POST.get(kind, "") for kind in chosen}
-        choose(user=user, wanted={kind: way for kind, way in posted.items() if way in Channel.values})
+        reading.choose(user=user, wanted={kind: way for kind, way in posted.items() if way in Channel.values})
         return _("What you are told of is saved.")
     lines = [{"kind": kind, "channel": channel} for kind, channel in chosen.items()]
     return {"lines": lines, "channels": Channel.choices}
@@ -147,13 +191,13 @@ def choices(request: HttpRequest, user: User) -> Answer:
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
     """Reading changes nothing, since programs open the links of mails; posting ends mails of one kind."""
     try:
-        user, kind = subscription_of(secret)
-    except LinkNotValid as unknown:
+        user, kind = reading.subscription_of(secret)
+    except reading.LinkNotValid as unknown:
         raise Http404(_("This link to unsubscribe does not work.")) from unknown
     is_done = request.method == "POST"
     if is_done:
         end_mails(user, kind)
-    has_ended = is_done or choices_of(user)[kind] != Channel.MAIL
+    has_ended = is_done or reading.choices_of(user)[kind] != Channel.MAIL
     response = render(request, "notifications/unsubscribe.html", {"kind": kind, "has_ended": has_ended})
     # The address itself is the key.
     response["Referrer-Policy"] = "no-referrer"
@@ -162,9 +206,7 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
 
 @require_safe
 def background_job(request: HttpRequest, pk: int, template: str = "background/job.html") -> HttpResponse:
-    """How far a background job is, what came of it, or why it failed; as `_status.html` the part of the page
-    that changes, which asks for itself again until the job has ended.
-    """
+    """How far a background job is; `_status.html` is the part that asks for itself again until it ends."""
     try:
         job = job_for(request.user, pk)
     except Http404:

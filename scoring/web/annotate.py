@@ -36,9 +36,7 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
 
 
 def _annotator(viewer: User, sheet: int) -> Annotator:
-    """Raises Http404, since to everybody else the sheet is not there, and PermissionDenied for who has joined
-    a team of the sheet since.
-    """
+    """Raises Http404, and PermissionDenied for who has joined a team of the sheet since."""
     annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
     annotator = annotators.filter(sheet__pk=sheet, user=viewer).first()
     if annotator is None:

@@ -1,5 +1,6 @@
-"""The documents of `docs/` as pages, with a search, and all operations of the API."""
+"""The documents of `docs/` with a search, archives, the client, and the log of receipts."""
 
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -16,10 +17,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
-from citeboard.core.language import ENGLISH
 from citeboard.core.markdown import groups, guides, search
+from citeboard.core.middleware import ENGLISH
 from scoring.distribution.backend import wheel
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
+from scoring.models import LogEntry, SigningKey
+from scoring.receipts import log
+from scoring.receipts.log import why_lost
+from scoring.web.pages import leaf
 
 #: The guide below which all operations stand.
 API = "api"
@@ -182,3 +187,17 @@ def _found(slug: str) -> Mounted:
     if found is None:
         raise Http404(_("No archive is mounted here."))
     return found
+
+
+@require_safe
+def receipt_log(request: HttpRequest) -> HttpResponse:
+    """Newest entries first."""
+    head = log.head()
+    context = {
+        "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},
+        "lost": why_lost(),
+        "keys": SigningKey.objects.all(),
+        "page": leaf(request, LogEntry.objects.exclude(index=None).select_related("key").order_by("-index")),
+        "site": settings.BASE_URL,
+    }
+    return render(request, "log.html", context)

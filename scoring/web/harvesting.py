@@ -17,18 +17,9 @@ from citeboard.teams.api import asking_user
 from scoring.board.cache import phase_page
 from scoring.board.standings import standings
 from scoring.board.visibility import Audience, Visibility, visibility_of
+from scoring.exchange import data_sets
 from scoring.exchange.atom import ATOM, board_feed, season_feed
-from scoring.exchange.data_sets import (
-    GivenSplit,
-    NoLines,
-    croissant,
-    etag_of,
-    given_out,
-    released_phases,
-    releases_of,
-    write_data_set,
-    write_trec,
-)
+from scoring.exchange.calendars import ICALENDAR, season_calendar
 from scoring.exchange.linked_data import LD_JSON
 from scoring.exchange.mounted import mounted_archives
 from scoring.exchange.results import place, site_address
@@ -47,11 +38,11 @@ PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 @readable_anywhere
 @task_readers.page()
 def task_croissant(request: HttpRequest, task: Task) -> Answer:
-    releases = releases_of(task)
+    releases = data_sets.releases_of(task)
     if not releases:
         raise Http404(_("This task has released no data."))
     return JsonResponse(
-        croissant(task, releases),
+        data_sets.croissant(task, releases),
         content_type=LD_JSON,
         json_dumps_params={"ensure_ascii": False, "indent": 1},
     )
@@ -106,6 +97,13 @@ def of_season(request: HttpRequest, season: str) -> HttpResponse:
 
 
 @require_safe
+def calendar(request: HttpRequest, season: str) -> HttpResponse:
+    """Phases and dates. A draft has none, also for its organisers."""
+    found = season_for(None, season)
+    return HttpResponse(season_calendar(found), content_type=ICALENDAR)
+
+
+@require_safe
 def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """The runs that stand on the board, and the versions of the gold."""
     found = phase_for(None, season, task, phase)
@@ -130,7 +128,9 @@ def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
     if form is None:
         raise Http404(_("The data of this task are no topics and documents."))
     splits = _splits(found, person)
-    return _archive(request, found, splits, "trec", lambda out: write_trec(out, found, form, splits))
+    return _archive(
+        request, found, splits, "trec", lambda out: data_sets.write_trec(out, found, form, splits)
+    )
 
 
 @require_safe
@@ -140,18 +140,18 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
     splits = _splits(found, person)
     try:
         return _archive(
-            request, found, splits, "hugging-face", lambda out: write_data_set(out, found, splits)
+            request, found, splits, "hugging-face", lambda out: data_sets.write_data_set(out, found, splits)
         )
-    except NoLines:
+    except data_sets.NoLines:
         raise Http404(_("The data of this task are no JSON lines.")) from None
 
 
-def _splits(task: Task, person: object) -> list[GivenSplit]:
+def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
     """Raises Http404 where nothing is released, PermissionDenied where the terms come first."""
-    splits = given_out(task, person)
+    splits = data_sets.given_out(task, person)
     if splits:
         return splits
-    if released_phases(task):
+    if data_sets.released_phases(task):
         terms = site_address("terms", task.season.slug)
         raise PermissionDenied(
             _("The data come after the season's terms are accepted. They are at %(terms)s.")
@@ -161,9 +161,13 @@ def _splits(task: Task, person: object) -> list[GivenSplit]:
 
 
 def _archive(
-    request: HttpRequest, task: Task, splits: list[GivenSplit], form: str, write: Callable[[IO[bytes]], None]
+    request: HttpRequest,
+    task: Task,
+    splits: list[data_sets.GivenSplit],
+    form: str,
+    write: Callable[[IO[bytes]], None],
 ) -> HttpResponseBase:
-    etag = etag_of(splits, f"{form} {task.season.licence} {task}")
+    etag = data_sets.etag_of(splits, f"{form} {task.season.licence} {task} {task.hub_dataset}")
     same = get_conditional_response(request, etag=etag)
     if same is not None and same.status_code == HttpResponse(status=304).status_code:
         return same

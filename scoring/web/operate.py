@@ -15,13 +15,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
-from scoring.acts.seasons import ReportForm
-from scoring.ops.metrics import exposition
-from scoring.ops.site_state import site_state
-from scoring.web.pages import Answer, leaf, refusals_at, signed_in, staff
+from scoring.acts.seasons import DECIDE_MEASURES, ReportForm
+from scoring.ops.site_state import exposition, site_state
+from scoring.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
 from tasks.jobs.mails import try_again
-from tasks.models import Report
+from tasks.models import MeasuresFile, Report
 from tasks.seasons.announcements import MAX_ADDRESS, close_report, report_abuse
+from tasks.seasons.own_measures import measures_of_site
 
 #: What proxies add to a request that they pass on.
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
@@ -62,6 +62,18 @@ def reports(request: HttpRequest, user: User) -> Answer:
 def close(request: HttpRequest, user: User, report: int) -> Answer:
     close_report(report=get_object_or_404(Report, pk=report), by=user)
     return _("The report is closed.")
+
+
+@staff.page("measures.html")
+def measures(request: HttpRequest, user: User) -> Answer:
+    """Those that wait first."""
+    rows = MeasuresFile.objects.select_related("season", "brought_by")
+    return {
+        "page": leaf(request, rows.order_by(F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"))
+    }
+
+
+decide_measures = does(DECIDE_MEASURES, "operate-measures", Pages(measures_of_site, "measures"))
 
 
 @never_cache

@@ -1,6 +1,7 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -9,24 +10,38 @@ from typing import Any, TypeVar
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.cache import caches
 from django.core.exceptions import ValidationError
 from django.core.paginator import Page as Leaf
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.http import content_disposition_header
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from citeboard.core.legal_pages import notices
 from citeboard.core.refusals import Refused
+from citeboard.core.release import release
 from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_lead, team_for_member
 from citeboard.teams.models import User
 from scoring.acts.declared import ROWS, Act, Find
-from scoring.web.breadcrumbs import place_of
-from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on
+from scoring.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
+from scoring.background.kinds import ask_for_dry_runs
+from scoring.board.cache import SECONDS, digest_of
+from scoring.board.formatting import name_as
+from scoring.models import BackgroundJob
+from tasks.gold.early import GOING_ON, SHOWN, GoingOn, WouldLetOut, ask_first, asked_again, going_on
+from tasks.models import Phase, Season, Task
 from tasks.seasons import access
 from tasks.seasons.access import phase_for, season_for, season_to_help, season_to_organise, task_for
+from tasks.seasons.file.load import Fault, SettingsRefused
+from tasks.types import InputRefused
 
 #: What a view answers: what was done, in words; or what the page shows; or a response of its own.
 Answer = str | dict[str, Any] | HttpResponseBase
@@ -42,6 +57,10 @@ def page(address: str, view: View, name: str, **given: str) -> URLPattern:
 
 class SignedInRequest(HttpRequest):
     user: User
+
+
+#: Where one is led by the thing and what was made of it, if that is another page than the one before.
+Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
 class Pages:
@@ -68,18 +87,12 @@ class Pages:
         return lambda view: self._guarded(require_safe(self._view(view, template, part)))
 
     def form(self, template: str, part: str = "", back: str = "") -> Decorator:
-        """Its view says what was done; until then it gives what to show, with the faults of what was sent.
-
-        What was done leads ``back``, as for an act, or else to the form itself.
-        """
+        """Its view gives what to show until it says what was done, which leads ``back`` or to the form."""
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(methods(self._view(view, template, part, back)))
 
     def act(self, back: str) -> Decorator:
-        """It is posted to. What was done, or why it was refused, is told on the page that it leads
-        ``back`` to: its name, the parts of this address or of what it names that go into its own,
-        and behind `#` a place on it.
-        """
+        """Posted to, it leads ``back``: a page's name, parts of this address or thing, `#` a place."""
         return lambda view: require_POST(self._guarded(self._view(view, back=back, is_act=True)))
 
     def _guarded(self, view: View) -> View:
@@ -97,14 +110,19 @@ class Pages:
         @wraps(view)
         def answer(request: HttpRequest, **address: Any) -> HttpResponseBase:
             thing = self._find(request.user, *(address[name] for name in self._parts))
+            phase = getattr(thing, "phase", thing)
+            if isinstance(task := getattr(phase, "task", thing), Task):
+                name_as(task)
             rest = {name: value for name, value in address.items() if name not in self._parts}
             for name in rest.keys() & self._rows.keys():
                 rest[name] = self._rows[name](thing, rest[name])
             try:
                 with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
                     answered = view(request, thing, **rest)
-            except WouldLetOut as refused:
-                return asked_again(request, refused, **self._context(thing), part=part)
+            except WouldLetOut as early:
+                return asked_again(request, early, **self._context(thing), part=part)
+            except AskFirst as asked:
+                return shown_first(request, asked.rehearsal, season_of(thing), part=part)
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise
@@ -134,6 +152,11 @@ def _of_season(season: Any) -> dict[str, Any]:
     return {"season": season}
 
 
+def place_of(phase: Phase) -> dict[str, Any]:
+    """What the templates of such pages address links with, `phase.html` first."""
+    return {"season": phase.task.season, "task": phase.task, "phase": phase}
+
+
 organisers = Pages(season_to_organise, "season", context=_of_season, rows=ROWS)
 helpers = Pages(season_to_help, "season", context=_of_season, rows=ROWS)
 members = Pages(team_for_member, "slug", context=lambda team: {"team": team}, rows=ROWS)
@@ -157,7 +180,7 @@ _BY_ROLE = {
 }
 
 
-def does(act: Act, back: str, pages: Pages | None = None) -> View:
+def does(act: Act, back: str, pages: Pages | None = None, then: Then | None = None) -> View:
     """The address of an act that is posted to from another page, as `Pages.act`."""
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
@@ -165,7 +188,7 @@ def does(act: Act, back: str, pages: Pages | None = None) -> View:
         filled = {name: value for name, value in address.items() if name in fields}
         thing = [holder, *(value for name, value in address.items() if name not in fields)][-1]
         filled = {**act.read(thing, request.POST), **filled}
-        return act.told(thing, act(thing, request.user, **filled), filled)
+        return _done(request, act, thing, filled, then)
 
     view.__doc__ = act.summary
     return (pages or _BY_ROLE[act.of]).act(back)(view)
@@ -180,23 +203,52 @@ def fills(
     at: str | None = None,
     shows: Callable[[HttpRequest, Any], dict[str, Any]] = lambda request, thing: {},
     pages: Pages | None = None,
+    then: Then | None = None,
 ) -> View:
-    """A page with the form of an act, as `Pages.form`; beside it stands what it ``shows`` of the thing.
-
-    Refusals that name no field of the form stand ``at`` this one.
-    """
+    """A page with the form of an act and what it ``shows``; refusals that name no field stand ``at`` one."""
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
         thing = [holder, *address.values()][-1]
         assert act.form is not None
-        form = act.form(request.POST or None, of=thing)
+        form = act.form(**sent(request), of=thing)
         with refusals_at(form, at):
             if form.is_valid():
-                return act.told(thing, act(thing, request.user, **form.cleaned_data), form.cleaned_data)
+                return _done(request, act, thing, form.cleaned_data, then)
         return {"form": form, **shows(request, thing)}
 
     view.__doc__ = act.summary
     return (pages or _BY_ROLE[act.of]).form(template, part, back)(view)
+
+
+def shown_first(
+    request: HttpRequest,
+    rehearsal: Rehearsal,
+    season: Season,
+    stored: Sequence[tuple[str, str]] = (),
+    part: str = "",
+) -> HttpResponse:
+    """With the scores that would follow, which workers find meanwhile."""
+    assert isinstance(request.user, User)
+    jobs = ask_for_dry_runs(season, rehearsal.scorings, request.user)
+    return ask_first(request, rehearsal, stored, season=season, part=part, jobs=jobs)
+
+
+def said_in(request: HttpRequest) -> Said:
+    """What somebody has answered on that page."""
+    task, reason = (request.POST.get(name, "").strip() for name in GOING_ON)
+    return Said(request.POST.get(SHOWN, ""), GoingOn(task, reason))
+
+
+def _done(
+    request: SignedInRequest, act: Act, thing: Any, filled: Mapping[str, Any], then: Then | None
+) -> Answer:
+    made = perform(act, thing, request.user, filled, said_in(request))
+    words = act.told(thing, made, filled)
+    if then is None:
+        return words
+    if words:
+        messages.success(request, words)
+    return then(request, thing, made)
 
 
 @contextmanager
@@ -204,15 +256,33 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     """What a service refuses, as a fault of the form: at the field that it names, or else at this one."""
     try:
         yield
-    except WouldLetOut:
+    except (WouldLetOut, AskFirst):
         # It is asked on a page of its own whether to go on.
         raise
+    except InputRefused as refused:
+        for problem in refused.problems:
+            form.add_error(field, sentence(problem.message))
+    except SettingsRefused as refused:
+        for fault in refused.faults:
+            key = fault.key.removeprefix("season.")
+            form.add_error(key if key in form.fields else field, said(fault))
     except Refused as refused:
         form.add_error(field, sentence(refused))
     except ValidationError as faults:
         by_field = faults.message_dict if hasattr(faults, "error_dict") else {field: faults.messages}
         for name, errors in by_field.items():
             form.add_error(name if name in form.fields else field, [sentence(error) for error in errors])
+
+
+def said(fault: Fault) -> str:
+    found = sentence(fault.message)
+    if not fault.expected:
+        return found
+    return _("%(found)s Expected: %(expected)s.") % {"found": found, "expected": fault.expected}
+
+
+def to_job(request: SignedInRequest, thing: object, job: BackgroundJob) -> HttpResponseBase:
+    return redirect("background-job", job.pk)
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
@@ -232,10 +302,11 @@ def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
 
 
 def attachment(
-    content: object, content_type: str, filename: str, *, is_private: bool = False
-) -> HttpResponse:
+    content: Any, content_type: str, filename: str, *, is_private: bool = False
+) -> HttpResponseBase:
     """A file to be kept; what only its reader may have is kept by no cache."""
-    response = HttpResponse(content, content_type=content_type)
+    answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
+    response = answer(content, content_type=content_type)
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=filename)
     return private(response) if is_private else response
 
@@ -244,3 +315,26 @@ def private(response: R) -> R:
     """What somebody may read here depends on who they are."""
     response["Cache-Control"] = "private, no-store"
     return response
+
+
+def page_alike(
+    request: HttpRequest,
+    template: str,
+    context: Callable[[], Mapping[str, Any]],
+    facts: object,
+    seconds: int = SECONDS,
+) -> str:
+    """``facts`` are all that the page follows from besides its language, the release and the foot."""
+    if request.COOKIES.get("messages"):
+        return render_to_string(template, {**context(), "is_signed_in": True}, request)
+    key = digest_of(template, facts, get_language(), release(), [notice.name for notice in notices()])
+    found: tuple[str, str, str] | None = caches["pages"].get(key)
+    if found is None:
+        head, token = secrets.token_hex(), secrets.token_hex()
+        shared = {**context(), "is_signed_in": True, "site_nav": head, "csrf_token": token}
+        found = (render_to_string(template, shared), head, token)
+        caches["pages"].set(key, found, seconds)
+    page, head, token = found
+    if token in page:
+        page = page.replace(token, get_token(request))
+    return page.replace(head, render_to_string("_site_nav.html", {}, request))

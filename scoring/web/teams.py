@@ -1,4 +1,4 @@
-"""A team's own page: who is in it, and its runs with what came of them."""
+"""Teams: their pages, and entering, joining, leaving and merging: asked, answered, invited, taken back."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -6,27 +6,47 @@ from itertools import groupby
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from citeboard.teams.access import teams_of
-from citeboard.teams.membership import NEWEST, people_of
-from citeboard.teams.models import Team
+from citeboard.core.plain_text import one_line, plain_paragraphs
+from citeboard.core.refusals import Refused
+from citeboard.core.words import sentence
+from citeboard.teams.access import first_or_absent, members_in_order, team_for_member, teams_of
+from citeboard.teams.membership import (
+    NEWEST,
+    InvitationNotValid,
+    decline_mailed,
+    invitations_for,
+    mailed_invitation_for,
+    mailed_secret,
+    people_of,
+    present_invitation,
+)
+from citeboard.teams.models import MailedInvitation, Team, User
+from scoring.acts import seasons as acts
+from scoring.acts import teams as team_acts
 from scoring.board.charts import history
-from scoring.board.counting import board_gold, counting_runs, gold_at
+from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at
 from scoring.board.formatting import interval, metric_label, score_text
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
 from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at
 from scoring.exchange.atom import ATOM, system_feed, team_feed
-from scoring.models import Evaluation, Score
+from scoring.figures import Measured
+from scoring.models import OF_RANKING, Evaluation, Score
 from scoring.runs.team_view import as_told
-from scoring.web.breadcrumbs import place_of
-from scoring.web.joining import merging_of
-from scoring.web.pages import Answer, members
+from scoring.web import pages
 from tasks.gold.secrecy import shows_scores
-from tasks.models import Phase, Registration, Season, Submission
-from tasks.registration.entries import waiting_requests
+from tasks.models import MergeProposal, Phase, Registration, Season, Submission
+from tasks.registration.entries import MAX_MESSAGE, TermsFirst, any_invitation, join_team, waiting_requests
+from tasks.seasons.access import teams_to_ask
 from tasks.seasons.history import concerning
 from tasks.submissions.submit import quota
 
@@ -34,8 +54,8 @@ from tasks.submissions.submit import quota
 MIN_IN_CHART = 2
 
 
-@members.page("teams/team.html")
-def team(request: HttpRequest, team: Team) -> Answer:
+@pages.members.page("teams/team.html")
+def team(request: HttpRequest, team: Team) -> pages.Answer:
     runs = Submission.objects.filter(team=team).select_related("phase__task__season")
     phases: dict[int, list[Submission]] = {}
     for run in runs.order_by("-submitted_at", "-id"):
@@ -74,12 +94,12 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
         line = {"run": as_told(run, request.user), "stands": run.pk in stands}
         lines.append({**line, "value": number, "interval": around})
     points = [
-        (run.submitted_at, value, run.system)
+        (run.submitted_at, Measured(value=score.value, low=score.low, high=score.high), run.system)
         for run in reversed(runs)
-        if run.pk in scores and (value := scores[run.pk].value) is not None
+        if (score := scores.get(run.pk)) and score.value is not None
     ]
     return {
-        **place_of(phase),
+        **pages.place_of(phase),
         "metric": metric_label(metric) if metric else "",
         "lines": lines,
         "quota": quota(phase, runs[0].team) if phase.is_open() else None,
@@ -92,9 +112,9 @@ def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | 
         return {}
     found = (
         Score.objects.filter(
+            OF_RANKING,
             evaluation__in=Evaluation.objects.known_at(at).filter(submission__in=runs),
             evaluation__rules=phase.task.ranking_rules,
-            shared__position=0,
         )
         .select_related("evaluation")
         .order_by("evaluation__gold__number", "evaluation_id")
@@ -106,7 +126,7 @@ def _on_board(phase: Phase, team: Team, at: dt.datetime | None) -> frozenset[int
     gold = gold_at(phase, at) if at else board_gold(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
-    rows = counting_runs(phase, phase.task.ranking_rules, gold, at)
+    rows = counting_runs(CountingRun, phase, phase.task.ranking_rules, gold, at)
     return frozenset(row.submission for row in rows if row.team_slug == team.slug)
 
 
@@ -152,3 +172,140 @@ def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
     ordered = sorted(results, key=lambda result: order.index(result.season.pk))
     groups = [list(group) for _, group in groupby(ordered, lambda result: result.season.pk)]
     return [(group[0].season, group) for group in groups]
+
+
+@pages.entering.act("season season")
+def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    team = one_line(request.POST.get("team", ""))
+    message = plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
+    try:
+        entry = acts.ENTER(season, request.user, team=team, message=message)
+    except TermsFirst as refused:
+        messages.warning(request, sentence(refused))
+        return redirect("terms", season.slug)
+    return acts.ENTER.told(season, entry, {})
+
+
+@pages.entering.act("season season")
+def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    """Leave a season again, before the team has sent a run."""
+    team = team_for_member(request.user, request.POST.get("team", ""))
+    entries = Registration.objects.filter(season=season, team=team)
+    registration = first_or_absent(entries, _("The team takes no part in this season."))
+    taken_back = acts.TAKE_BACK_ENTRY(registration, request.user)
+    return acts.TAKE_BACK_ENTRY.told(registration, taken_back, {})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponseBase:
+    """The invitation, told to whoever has the link; taken with a second step, by those who are signed in."""
+    try:
+        invitation = any_invitation(secret)
+    except InvitationNotValid as ended:
+        return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
+    team = invitation.team
+    if request.method == "POST" and isinstance(request.user, User):
+        try:
+            join_team(invitation=invitation, user=request.user)
+        except Refused as refused:
+            return render(request, "seasons/join.html", {"ended": sentence(refused)}, status=409)
+        messages.success(request, _("You are in %(team)s now.") % {"team": team})
+        return redirect("team", team.slug)
+    context = {
+        "team": team,
+        "invitation": invitation,
+        "members": team.members.count(),
+        "secret": secret if isinstance(invitation, MailedInvitation) else "",
+        "is_member": teams_of(request.user).filter(pk=team.pk).exists(),
+    }
+    return render(request, "seasons/join.html", context)
+
+
+@never_cache
+@require_POST
+def decline(request: HttpRequest, secret: str) -> HttpResponse:
+    """Whoever has the link of the mail may say no, signed in or not."""
+    try:
+        invitation = mailed_invitation_for(secret)
+    except InvitationNotValid as ended:
+        return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
+    decline_mailed(invitation=invitation)
+    return render(request, "seasons/join.html", {"declined": invitation.team})
+
+
+ask = pages.does(acts.ASK_TO_JOIN, "season season#take-part")
+withdraw_request = pages.does(
+    team_acts.TAKE_BACK_REQUEST, "season season.slug#take-part", pages.Pages(team_acts.request_of, "asked")
+)
+remove_member, lead, answer_request, withdraw, revoke = (
+    pages.does(act, "team slug#members")
+    for act in (
+        team_acts.REMOVE_MEMBER,
+        team_acts.HAND_OVER,
+        team_acts.ANSWER_REQUEST,
+        team_acts.WITHDRAW_INVITATION,
+        team_acts.END_INVITATION,
+    )
+)
+leave = pages.does(team_acts.LEAVE, "team slug#members", then=lambda request, team, left: redirect("teams"))
+describe = pages.does(team_acts.DESCRIBE_TEAM, "team slug#public")
+propose, answer_proposal = (
+    pages.does(act, "team slug#merge") for act in (team_acts.PROPOSE_MERGE, team_acts.ANSWER_MERGE)
+)
+
+
+def _own_teams(request: HttpRequest, user: User) -> dict[str, Any]:
+    invitations = [(invitation, mailed_secret(invitation)) for invitation in invitations_for(user)]
+    own_teams = teams_of(user).prefetch_related(Prefetch("memberships", members_in_order()))
+    return {"teams": own_teams, "invitations": invitations}
+
+
+teams = pages.fills(
+    team_acts.FOUND,
+    "teams/teams.html",
+    at="name",
+    shows=_own_teams,
+    pages=pages.signed_in,
+    then=lambda request, user, team: redirect("team", team.slug),
+)
+
+
+@pages.leads.act("team slug#members")
+def renew(request: pages.SignedInRequest, team: Team) -> pages.Answer:
+    had_one = present_invitation(team) is not None
+    team_acts.RENEW_INVITATION(team, request.user)
+    if had_one:
+        return _("The team has a new invitation link; the one before does not work any more.")
+    return _("The team has an invitation link now: copy it from below and send it to those who shall join.")
+
+
+@pages.leads.act("team slug#members")
+def invite(request: pages.SignedInRequest, team: Team) -> pages.Answer:
+    address = request.POST.get("address", "")
+    try:
+        invited = team_acts.INVITE(team, request.user, address=address)
+    except ValidationError as refused:
+        words = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
+        raise Refused(words) from refused
+    return team_acts.INVITE.told(team, invited, {})
+
+
+def merging_of(team: Team, user: object) -> list[dict[str, Any]]:
+    """By season in which a team may merge: what is asked of it and by it, and whom its lead could ask."""
+    seasons = Season.objects.filter(
+        registrations__team=team, registrations__is_approved=True, merge_until__gt=timezone.now()
+    )
+    lines = []
+    for season in seasons:
+        proposals = MergeProposal.objects.filter(season=season).select_related("team", "into")
+        others: QuerySet[Team] = teams_to_ask(user, season).filter(registrations__is_approved=True)
+        lines.append(
+            {
+                "season": season,
+                "asked": list(proposals.filter(into=team)),
+                "own": proposals.filter(team=team).first(),
+                "others": others.exclude(pk=team.pk).distinct().order_by("name"),
+            }
+        )
+    return lines

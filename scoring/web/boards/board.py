@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.utils.timezone import now
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -20,45 +22,39 @@ from django.views.decorators.http import require_safe
 from citeboard.core.query import Choice
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
-from scoring.board.cache import (
-    SECONDS,
-    answered,
-    digest_of,
-    is_visitor,
-    kept_phase,
-    page_of_facts,
-    phase_facts,
-    tag_of,
-)
-from scoring.board.charts import pairings_of
+from scoring.board import cache, visibility
+from scoring.board.charts import pairings_of, system_bars
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, WAYS
 from scoring.board.confirming import Confirmation, Erratum, confirmation_of, errata_for
 from scoring.board.counting import Turnout, is_being_released, public_facts, turnout, unsettled
-from scoring.board.formatting import metric_label
+from scoring.board.differences import chosen_systems, class_table, shown_classes
+from scoring.board.formatting import metric_label, name_as
 from scoring.board.human_columns import agreement_in_words, published_sheet
-from scoring.board.label_shares import schemes_of
+from scoring.board.label_shares import has_labels, schemes_of
 from scoring.board.leak_budget import limits_in_words
-from scoring.board.manual_scores import has_outside, has_team_figures
+from scoring.board.manual_scores import has_manual_scores, has_team_figures
 from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.board.snapshots import snapshots_of
 from scoring.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
-from scoring.board.visibility import (
-    RUNS_THE_SEASON,
-    Audience,
-    Visibility,
-    shows_run_counts,
-    shows_teams,
-    viewer_of,
-)
 from scoring.comparison.contenders import CompareQuery
 from scoring.exchange.citations import Citation, of_board
+from scoring.figures import Bars
 from scoring.models import Snapshot
 from scoring.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
-from scoring.web.boards.sections import COSTS, DIFFERENCES, DISCOURSE, OUTSIDE, PAIRINGS, PEOPLE, Section
-from scoring.web.breadcrumbs import place_of
-from scoring.web.shared_pages import page_alike
+from scoring.web.boards.sections import (
+    CONFIDENCE,
+    COSTS,
+    DIFFERENCES,
+    DISCOURSE,
+    OUTSIDE,
+    OVER_TIME,
+    PAIRINGS,
+    PEOPLE,
+    Section,
+)
+from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
 from tasks.models import Gold, Phase
 from tasks.seasons.access import phase_for
@@ -72,12 +68,12 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     query = BoardQuery.of(request.GET)
     chosen = (query.rules, query.gold, query.by, query.others)
     facts = public_facts(season, task, phase)
-    if facts and is_visitor(request):
+    if facts and cache.is_visitor(request):
 
         def everybodys() -> BoardFacts:
             return kept_facts(
                 lambda: requested_board(
-                    phase_for(None, season, task, phase), None, query, Audience.PUBLIC
+                    phase_for(None, season, task, phase), None, query, visibility.Audience.PUBLIC
                 ),
                 "visitors", facts, chosen,
             )  # fmt: skip
@@ -85,14 +81,16 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
         def page() -> str:
             return render_to_string(TEMPLATE, _context(query, everybodys()), request)
 
-        return answered(request, tag_of(request, query, Audience.PUBLIC, *facts), page, is_public=True)
+        return cache.answered(
+            request, cache.tag_of(request, query, visibility.Audience.PUBLIC, *facts), page, is_public=True
+        )
     user = request.user
-    found = kept_phase(facts, lambda: phase_for(user, season, task, phase))
-    reader = viewer_of(user)
+    found = cache.kept_phase(facts, lambda: phase_for(user, season, task, phase))
+    reader = visibility.viewer_of(user)
     audience = reader.audience(found.task.season_id)
-    known = (*facts, audience) if facts else phase_facts(found, audience)
+    known = (*facts, audience) if facts else cache.phase_facts(found, audience)
     # Where the names of teams are hidden a board still names those of who asks.
-    named = () if shows_teams(found, audience) else reader.teams
+    named = () if visibility.shows_teams(found, audience) else reader.teams
 
     def the_audiences() -> BoardFacts:
         return kept_facts(
@@ -107,16 +105,34 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             return render_to_string(TEMPLATE, context(), request)
         return page_alike(request, TEMPLATE, context, (request.path, query, known, reader.teams))
 
-    return page_of_facts(request, found, known, query, own_page, reader.teams)
+    return cache.page_of_facts(request, found, known, query, own_page, reader.teams)
+
+
+@require_safe
+def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The table alone, as a visitor sees it, for a frame of another page where the season allows that."""
+    found, query = phase_for(None, season, task, phase), BoardQuery.of(request.GET)
+    public = visibility.Audience.PUBLIC
+    facts = cache.phase_facts(found, public)
+
+    def page() -> str:
+        context = _context(query, BoardFacts(requested_board(found, None, query, public)))
+        # Names are escaped: these tags are ours.
+        rows = context["page"].table.rows.replace(
+            'href="', f'href="{reverse("board", args=[season, task, phase])}'
+        )
+        context["rows"] = SafeString(rows.replace("<a ", '<a target="_top" '))
+        return render_to_string("boards/embed.html", context, request)
+
+    response = cache.page_of_facts(request, found, facts, query, page)
+    response.xframe_options_exempt = found.task.season.allows_frames
+    return response
 
 
 def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> dict[str, Any]:
+    name_as(facts.phase.task)
     page = BoardPage(facts=facts, query=query, teams=frozenset(own))
     return {**place_of(facts.phase), "page": page}
-
-
-#: A board of more numbers is computed anew for each page, so that a process stays small.
-MAX_NUMBERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -127,6 +143,7 @@ class BoardFacts:
     writers: Writers = field(init=False)
 
     def __post_init__(self) -> None:
+        name_as(self.phase.task)
         object.__setattr__(self, "writers", Writers(self.board))
 
     @property
@@ -150,14 +167,15 @@ class BoardFacts:
 
     @property
     def is_being_released(self) -> bool:
-        return self.board.audience not in RUNS_THE_SEASON and is_being_released(self.phase)
+        return self.board.audience not in visibility.RUNS_THE_SEASON and is_being_released(self.phase)
 
     @cached_property
     def newest(self) -> Gold | None:
         """Of a frozen board nothing that came later is told."""
         if self.board.frozen_at is not None:
             return None
-        return Gold.objects.current(self.phase)
+        is_shown = self.board.gold is not None and self.board.gold.pk == secrecy_of(self.phase).newest
+        return self.board.gold if is_shown else Gold.objects.current(self.phase)
 
     @cached_property
     def being_scored(self) -> int:
@@ -198,13 +216,25 @@ class BoardFacts:
         return any(column.position >= HUMAN_COLUMNS for column in self.board.columns)
 
     @cached_property
+    def first_chart(self) -> Bars | None:
+        """By the classes that the section of them opens with."""
+        board = replace(self.board, rows=self.board.systems)
+        dimension, metric = shown_classes(board, BoardQuery())
+        if not metric:
+            return None
+        return system_bars(class_table(board, chosen_systems(board, ()), dimension, metric))
+
+    @cached_property
     def sections(self) -> list[Section]:
         has = {
             DIFFERENCES: True,
             PAIRINGS: bool(pairings_of(self.board)),
             COSTS: has_team_figures(self.phase),
-            OUTSIDE: has_outside(self.phase),
+            OVER_TIME: sum(row.competes for row in self.board.rows) > 1,
+            OUTSIDE: has_manual_scores(self.phase),
             PEOPLE: self._has_ratings,
+            CONFIDENCE: has_labels(self.phase.task.task_type)
+            and visibility.may_see_instances(self.phase, self.board.audience),
             DISCOURSE: bool(schemes_of([column.name for column in self.board.columns])),
         }
         return [section for section, is_there in has.items() if is_there]
@@ -212,13 +242,13 @@ class BoardFacts:
 
 def kept_facts(make: Callable[[], Board], *key: object) -> BoardFacts:
     """Of the board that was computed under the same ``key``, or of this one now."""
-    name = digest_of(get_language(), *key)
+    name = cache.digest_of(get_language(), *key)
     found: BoardFacts | None = caches["boards"].get(name)
     if found is None:
         board = make()
         found = BoardFacts(board)
-        if len(board.rows) * len(board.columns) <= MAX_NUMBERS:
-            caches["boards"].set(name, found, SECONDS)
+        if board.is_small:
+            caches["boards"].set(name, found, cache.SECONDS)
     return found
 
 
@@ -261,11 +291,11 @@ class BoardPage:
 
     @property
     def shows_scores(self) -> bool:
-        return self.board.visibility == Visibility.SCORES
+        return self.board.visibility == visibility.Visibility.SCORES
 
     @property
     def shows_ranks(self) -> bool:
-        return self.board.visibility != Visibility.NOTHING
+        return self.board.visibility != visibility.Visibility.NOTHING
 
     @property
     def citation(self) -> Citation:
@@ -298,7 +328,7 @@ class BoardPage:
 
     @property
     def shows_run_counts(self) -> bool:
-        return shows_run_counts(self.phase, self.board.audience)
+        return visibility.shows_run_counts(self.phase, self.board.audience)
 
     @property
     def counting_words(self) -> str:
@@ -434,3 +464,9 @@ class BoardPage:
     @property
     def sections(self) -> list[Section]:
         return self.facts.sections if self.shows_scores else []
+
+    @property
+    def first_chart(self) -> Bars | None:
+        """Part of the page as it is sent, where no other classes, metric or systems are asked for."""
+        query = self.query
+        return None if query.dimension or query.metric or query.systems else self.facts.first_chart

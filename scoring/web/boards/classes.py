@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -13,18 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.query import text_from
+from scoring.board import charts, label_shares
 from scoring.board.cache import HTML, phase_page
-from scoring.board.charts import (
-    heat_map,
-    in_words,
-    significant_in_words,
-    sweep_chart,
-    sweep_in_words,
-    sweeps_of,
-    system_bars,
-)
 from scoring.board.comparison_state import classes_seen
-from scoring.board.confusions import Confusion, confusion_of
 from scoring.board.differences import (
     CHOSEN_AT_FIRST,
     DATA_SET,
@@ -43,30 +34,18 @@ from scoring.board.differences import (
     transfer_of,
 )
 from scoring.board.formatting import DASH, dimension_label, interval, metric_label, shown
-from scoring.board.label_shares import (
-    DATASET,
-    MAX_DRAWN,
-    SCHEMES,
-    LabelCounts,
-    divergence_map,
-    label_counts_of,
-    schemes_of,
-    share_bars,
-    share_lines,
-    sources_in_words,
-    written,
-)
 from scoring.board.leaders import Leaders, leaders_of
+from scoring.board.open_gold import reads_instances
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
-from scoring.board.visibility import audience_of, may_see_instances
+from scoring.board.visibility import audience_of
+from scoring.comparison.contenders import InstancesQuery
 from scoring.exchange.figure_files import figure_file, figure_response, figure_type
 from scoring.metrics.discourse import GOLD, RUN
 from scoring.models import Evaluation
 from scoring.publications.published import printed_transfers
 from scoring.web.boards.sections import DIFFERENCES, section_page
-from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, phase_readers
+from scoring.web.pages import Answer, phase_readers, place_of
 from scoring.worker.baseline_runs import built_in_runs
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
@@ -78,7 +57,12 @@ from tasks.seasons.access import may_organise
 def differences(request: HttpRequest, phase: Phase) -> Answer:
     query = BoardQuery.of(request.GET)
     response = section_page(
-        request, phase, DIFFERENCES, query, lambda board: _context(board, query), classes_seen(phase.pk)
+        request,
+        phase,
+        DIFFERENCES,
+        query,
+        lambda board: _context(board, query, request.user),
+        classes_seen(phase.pk),
     )
     if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
         # What a reader chose here stands in the address of the board around it. What the page fetches by
@@ -88,7 +72,7 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
     return response
 
 
-def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
+def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     board.rows = board.systems
     dimensions = offered_dimensions(board)
     has_transfer = DATA_SET in dimensions and any(trained_on(row.card) for row in board.rows)
@@ -107,7 +91,10 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
     for part in parts:
         ending = f"-{part['dimension']}" if is_every else ""
         part |= {"heat_name": f"heat-map{ending}", "bars_name": f"bars{ending}"}
-    confusions = _confusions(board, chosen, parts)
+    reads = reads_instances(board.phase, board.audience, viewer)
+    if reads:
+        for part in parts:
+            part["heat"] = replace(part["heat"], links=part["links"])
     every = [EVERY] if len(dimensions) > 1 else []
     return context | {
         "carried": query.pairs(dimension=current, metric=metric, systems=()),
@@ -124,10 +111,9 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
         "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
         "parts": parts,
         "is_every": is_every,
+        "reads": reads,
         "has_transfer": has_transfer,
-        "confusions": confusions,
-        "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")}
-        | {name: confusion.heat for name, confusion in confusions},
+        "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")},
         "export": query.with_(dimension=current, metric=metric, figure=""),
     }
 
@@ -137,25 +123,41 @@ def _part(
 ) -> dict[str, Any]:
     everywhere = _ordered(class_table(board, board.rows[:MAX_IN_HEAT_MAP], dimension, metric), query)
     table = _ordered(class_table(board, chosen, dimension, metric), query)
+    pending = Evaluation.objects.filter(
+        pk__in=[row.evaluation for row in chosen], has_class_intervals=False
+    ).values_list("pk", flat=True)
     leaders = leaders_of(board, dimension, metric).among({name.label for name in everywhere.classes})
     rows = [row for row in table.systems if isinstance(row, Row)]
+
+    def leads(label: str, row: System) -> str:
+        assert isinstance(row, Row)
+        asked = InstancesQuery(rules=board.rules, metric=metric, of_class=f"{dimension}:{label}")
+        return reverse("submission-instances", args=[row.submission]) + asked.with_()
+
     return {
         "dimension": dimension,
         "label": dimension_label(dimension),
-        "heat": heat_map(everywhere, leaders.significant),
-        "bars": system_bars(table),
-        "words": in_words(table),
+        "heat": charts.heat_map(everywhere, leaders.significant),
+        "links": [[leads(name.label, row) for row in everywhere.systems] for name in everywhere.classes],
+        "bars": charts.system_bars(table),
+        "words": charts.in_words(table),
+        "no_intervals": charts.without_intervals(table, set(pending)),
         "is_compared": leaders.is_known,
         "has_marks": bool(leaders.significant),
         "has_best": everywhere.higher_is_better is not None,
-        "significant": significant_in_words(everywhere, leaders.significant) if leaders.is_known else "",
+        "significant": charts.significant_in_words(everywhere, leaders.significant)
+        if leaders.is_known
+        else "",
         "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.hidden else 0,
         "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
         "lines": [
             {
                 "label": name.label,
                 "support": name.support,
-                "cells": [_cell(table, name.label, row, leaders) for row in table.systems],
+                "cells": [
+                    _cell(table, name.label, row, leaders) | {"href": leads(name.label, row)}
+                    for row in table.systems
+                ],
             }
             for name in table.lines
         ],
@@ -166,20 +168,6 @@ def _part(
             for cell in (row.scores.get(table.metric) for row in rows)
         ],
     }
-
-
-def _confusions(
-    board: Board, chosen: Sequence[Row], parts: Sequence[dict[str, Any]]
-) -> list[tuple[str, Confusion]]:
-    """By gold label, for whoever may see single instances."""
-    by_label = board.phase.task.task_type.label_dimensions
-    dimension = next((part["dimension"] for part in parts if part["dimension"] in by_label), "")
-    if not dimension or not may_see_instances(board.phase, board.audience):
-        return []
-    shown = [row.evaluation for row in chosen[:CHOSEN_AT_FIRST]]
-    evaluations = Evaluation.objects.select_related("submission", "phase__task").in_bulk(shown)
-    found = ((f"confusion-{number}", confusion_of(evaluations[number], dimension)) for number in shown)
-    return [(name, confusion) for name, confusion in found if confusion is not None]
 
 
 def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
@@ -209,7 +197,7 @@ FORMS = {OWN: gettext_lazy("each data set by itself"), PUBLISHED: gettext_lazy("
 class DiscourseQuery(BoardQuery):
     """Beside what every board can be asked: labels, form of the divergence, data set of the bars."""
 
-    scheme: str = text_from("labels", choices=SCHEMES)
+    scheme: str = text_from("labels", choices=label_shares.SCHEMES)
     form: str = text_from("form", default=OWN, choices=FORMS)
     dataset: str = text_from("dataset")
 
@@ -221,7 +209,7 @@ def discourse(request: HttpRequest, phase: Phase) -> Answer:
 
     def body() -> str | bytes:
         board = board_with_scores(phase, request.user, query, audience)
-        schemes = schemes_of([column.name for column in board.columns])
+        schemes = label_shares.schemes_of([column.name for column in board.columns])
         if not schemes:
             raise Http404(_("No labels of sentences are counted on this board."))
         context = _discourse(board, query, schemes)
@@ -239,13 +227,13 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
     evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
         [row.evaluation for row in compared]
     )
-    labelled = [(row, label_counts_of(evaluations[row.evaluation], scheme)) for row in compared]
+    labelled = [(row, label_shares.label_counts_of(evaluations[row.evaluation], scheme)) for row in compared]
     counted = [(row, counts) for row, counts in labelled if counts is not None]
     hidden = hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
     datasets = [
         name
         for name in dict.fromkeys(name for _, own in counted for name in own.datasets)
-        if name not in hidden.get(DATASET, ())
+        if name not in hidden.get(label_shares.DATASET, ())
     ]
     dataset = query.dataset if query.dataset in datasets else ""
     drawn = _chosen(counted, query.systems)
@@ -254,15 +242,15 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
     return {
         **place_of(board.phase),
         "carried": query.pairs(dataset=dataset, systems=()),
-        "what": str(SCHEMES[scheme]),
-        "schemes": query.choices("scheme", schemes, scheme, lambda name: str(SCHEMES[name])),
+        "what": str(label_shares.SCHEMES[scheme]),
+        "schemes": query.choices("scheme", schemes, scheme, lambda name: str(label_shares.SCHEMES[name])),
         "forms": query.choices("form", FORMS, query.form, lambda form: str(FORMS[form])),
         "datasets": query.choices(
             "dataset", ["", *datasets], dataset, lambda name: name or _("all together")
         ),
         "dataset": dataset,
         "systems": [(row, row.evaluation in wanted) for row, _ in counted],
-        "most": MAX_DRAWN,
+        "most": label_shares.MAX_DRAWN,
         "is_published": query.form == PUBLISHED,
         "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
         **divergences,
@@ -273,15 +261,15 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
 
 
 def _chosen(
-    counted: Sequence[tuple[Row, LabelCounts]], wanted: Sequence[int]
-) -> Sequence[tuple[Row, LabelCounts]]:
+    counted: Sequence[tuple[Row, label_shares.LabelCounts]], wanted: Sequence[int]
+) -> Sequence[tuple[Row, label_shares.LabelCounts]]:
     named = [(row, own) for row, own in counted if row.submission in wanted]
     labelled = [(row, own) for row, own in counted if own.sentences(RUN)]
-    return named[:MAX_DRAWN] or (labelled or counted)[:CHOSEN_AT_FIRST]
+    return named[: label_shares.MAX_DRAWN] or (labelled or counted)[:CHOSEN_AT_FIRST]
 
 
 def _divergences(
-    counted: Sequence[tuple[Row, LabelCounts]], datasets: Sequence[str], form: str
+    counted: Sequence[tuple[Row, label_shares.LabelCounts]], datasets: Sequence[str], form: str
 ) -> dict[str, Any]:
     divergences = [
         [
@@ -294,7 +282,7 @@ def _divergences(
     lines = [
         {
             "system": row.system,
-            "labelled": sources_in_words(own, "run"),
+            "labelled": label_shares.sources_in_words(own, "run"),
             "cells": [shown(value) for value in line],
         }
         for (row, own), line in zip(counted, values, strict=True)
@@ -302,15 +290,21 @@ def _divergences(
     return {
         "heads": datasets,
         "lines": lines,
-        "gold_labelled": sources_in_words(counted[0][1], "gold") if counted else "",
-        "heat": divergence_map([row.system for row, _ in counted], datasets, values),
+        "gold_labelled": label_shares.sources_in_words(counted[0][1], "gold") if counted else "",
+        "heat": label_shares.divergence_map([row.system for row, _ in counted], datasets, values),
     }
 
 
-def _shares(drawn: Sequence[tuple[Row, LabelCounts]], dataset: str) -> dict[str, Any]:
+def _shares(drawn: Sequence[tuple[Row, label_shares.LabelCounts]], dataset: str) -> dict[str, Any]:
     named = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
-    labels, lines = share_lines([*named, *((row.system, own, RUN) for row, own in drawn)], dataset)
-    return {"bars": share_bars(labels, lines), "labels": labels, "share_lines": written(lines)}
+    labels, lines = label_shares.share_lines(
+        [*named, *((row.system, own, RUN) for row, own in drawn)], dataset
+    )
+    return {
+        "bars": label_shares.share_bars(labels, lines),
+        "labels": labels,
+        "share_lines": label_shares.written(lines),
+    }
 
 
 @phase_readers.page()
@@ -318,16 +312,16 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
     """Numbers come from the board as the viewer may see it."""
     query = BoardQuery.of(request.GET)
     board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
-    sweeps = sweeps_of(board, dict(built_in_runs(phase).values_list("pk", "built_in")))
+    sweeps = charts.sweeps_of(board, dict(built_in_runs(phase).values_list("pk", "built_in")))
     if not sweeps:
         raise Http404(_("No baseline of this task has a threshold."))
     context = {
         **place_of(phase),
         "board": board,
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
-        "sweeps": [(sweep, sweep_in_words(sweep) if sweep.points else "") for sweep in sweeps],
+        "sweeps": [(sweep, charts.sweep_in_words(sweep) if sweep.points else "") for sweep in sweeps],
         "figures": {
-            f"sweep-chart-{place}": sweep_chart(sweep)
+            f"sweep-chart-{place}": charts.sweep_chart(sweep)
             for place, sweep in enumerate(sweeps, start=1)
             if sweep.points
         },

@@ -1,14 +1,26 @@
-"""The rows of a board as files."""
+"""The rows of a board as files, and snapshots of boards and what cites them."""
 
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.cache import caches
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.formats import date_format
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
+from citeboard.core.query import Query, numbers_from
+from citeboard.core.words import sentence
 from scoring.board import exports
-from scoring.board.cache import phase_page
+from scoring.board.cache import SECONDS, digest_of, phase_page
+from scoring.board.confirming import confirmation_of, errata_for
 from scoring.board.differences import (
     EVERY,
     chosen_systems,
@@ -17,19 +29,33 @@ from scoring.board.differences import (
     offered_dimensions,
     shown_classes,
 )
+from scoring.board.formatting import interval, metric_label, rank_text, shown
 from scoring.board.human_columns import published_sheet
 from scoring.board.leaders import leaders_of
-from scoring.board.public_results import system_slug
+from scoring.board.public_results import (
+    FirstPlace,
+    public_first_places,
+    public_places,
+    public_top,
+    system_slug,
+)
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
-from scoring.board.standings import Board, Row, standings
+from scoring.board.snapshots import keep, keep_cited, snapshot_for
+from scoring.board.standings import Board, Row, standing_of, standings
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
-from scoring.exchange.formats import DATASET, JSON, ZIP, as_file, as_hugging_face, badge, board_file
+from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
+from scoring.exchange.figure_files import converted, file_forms
+from scoring.exchange.formats import JSON, ZIP, as_file, as_hugging_face, badge, board_file
 from scoring.exchange.results import Results
+from scoring.figures.share_card import CardRow, share_card
 from scoring.human.data_sheet import as_json, as_markdown, sections
-from scoring.models import Sheet
-from scoring.web.pages import Answer, attachment, phase_readers
-from tasks.models import Phase, Registration
-from tasks.seasons.access import phase_for
+from scoring.models import CitedTooOften, Paper, Sheet, Snapshot
+from scoring.web.pages import Answer, attachment, phase_readers, season_readers, task_readers
+from tasks.gold.secrecy import looked_up
+from tasks.models import Phase, Registration, Season, Submission, Task
+from tasks.models.run_cards import marks_of
+from tasks.models.seasons import HUB_DATASET
+from tasks.seasons.access import phase_for, season_for
 
 
 @readable_anywhere
@@ -80,7 +106,7 @@ def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str)
     """With `?dataset=OWNER/NAME` results name that benchmark of the Hub."""
     results = _results(request, season, task, phase)
     dataset = request.GET.get("dataset", "")
-    if dataset and not DATASET.fullmatch(dataset):
+    if dataset and not re.fullmatch(HUB_DATASET, dataset):
         raise BadRequest(_("A data set of the Hub is named by its owner and name, such as owner/name."))
     return as_file(as_hugging_face(results, dataset), ZIP, results.board, "hugging-face.zip")
 
@@ -165,3 +191,179 @@ def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
         raise Http404(_("No human evaluation stands on this board."))
     return sheet
+
+
+@require_GET
+@phase_readers.page()
+def cite(request: HttpRequest, phase: Phase) -> Answer:
+    """Keeps the board that the address asks for, as it stands, and leads to where it is stored."""
+    query, audience = BoardQuery.of(request.GET), audience_of(phase, request.user)
+    board = board_with_scores(phase, request.user, query, audience)
+    address = (phase.task.season.slug, phase.task.slug, phase.slug)
+    try:
+        stored = keep(board, Snapshot.Occasion.CITED)
+    except CitedTooOften as refused:
+        messages.error(request, sentence(refused))
+        return redirect("board", *address)
+    if stored is None:
+        raise Http404(_("Nothing stands on this board that could be cited."))
+    return redirect("snapshot", *address, stored.short)
+
+
+@phase_readers.page("boards/snapshot.html")
+def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
+    stored = kept_at(request, phase, digest)
+    content = stored.content
+    # Those with a number in some row.
+    columns = [
+        column
+        for column in content["columns"]
+        if any(
+            (cell := row["scores"].get(column["name"]))
+            and (cell["value"] is not None or cell.keys() & {"infinite", "withheld"})
+            for row in content["rows"]
+        )
+    ]
+    return {
+        "kept": stored,
+        "errata": errata_for(phase, audience_of(phase, request.user), stored.created_at),
+        "citation": of_snapshot(stored),
+        "heads": [metric_label(column["metric"]) for column in columns],
+        "keys": [column["key"] for column in columns],
+        "lines": [_line(row, columns, is_compared=content["compared"]) for row in content["rows"]],
+    }
+
+
+@readable_anywhere
+@phase_readers.page()
+def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
+    """Byte by byte what the digest is of."""
+    stored = kept_at(request, phase, digest)
+    return attachment(stored.text, "application/json", f"board-{stored.short}.json")
+
+
+def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
+    """Raises Http404 where none is, and where the viewer might not see so much of the board."""
+    stored = snapshot_for(request.user, phase, digest)
+    if stored is None:
+        raise Http404(_("No board is kept at this address, or it is not published."))
+    return stored
+
+
+def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool) -> dict[str, Any]:
+    competes = row["kind"] not in Submission.TEAMLESS
+    owner = str(row["team"] or _("a team")) if competes else str(Submission.Kind(row["kind"]).label)
+    contrastive = _("contrastive") if row["kind"] == Submission.Kind.CONTRASTIVE else ""
+    return {
+        "submission": row["submission"],
+        "rank": rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
+        "system": row["system"],
+        "team": ", ".join(filter(None, (owner, contrastive))),
+        "marks": [words for _, words in marks_of(row.get("card", {}))],
+        "is_team": competes and row["kind"] != Submission.Kind.CONTRASTIVE,
+        "numbers": [_number(row["scores"].get(column["name"]), column["scale"]) for column in columns],
+    }
+
+
+def _number(cell: dict[str, Any] | None, scale: float) -> tuple[str, str]:
+    if cell is None:
+        return "", ""
+    why = cell.get("withheld", "")
+    value = shown(cell["value"], scale, is_infinite=cell.get("infinite", False), withheld=why)
+    return value, interval(cell["low"], cell["high"], scale)
+
+
+@season_readers.page()
+def season_bib(request: HttpRequest, season: Season) -> Answer:
+    return _bibtex(of_season(season))
+
+
+@task_readers.page()
+def task_bib(request: HttpRequest, task: Task) -> Answer:
+    return _bibtex(of_task(task))
+
+
+@phase_readers.page()
+def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
+    its_place = standing_of(phase, request.user, submission)
+    if its_place is None:
+        raise Http404(_("No row of this board is of that run."))
+    board, row = its_place
+    return _bibtex(of_run(board, row, keep_cited(board), confirmation=confirmation_of(board)))
+
+
+@phase_readers.page()
+def snapshot_bib(request: HttpRequest, phase: Phase, digest: str) -> Answer:
+    return _bibtex(of_snapshot(kept_at(request, phase, digest)))
+
+
+@require_safe
+def paper_bib(request: HttpRequest, key: str) -> HttpResponse:
+    return _bibtex(of_paper(get_object_or_404(Paper, key=key)))
+
+
+def _bibtex(citation: Citation) -> HttpResponse:
+    return HttpResponse(citation.bibtex, content_type="application/x-bibtex; charset=utf-8")
+
+
+@require_safe
+def board_card(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The picture of a board for those who link to it; of one run or of two where they are named."""
+    found = phase_for(None, season, task, phase)
+    runs = CardQuery.of(request.GET).runs
+    places = public_places(found, runs) if runs else public_top(found)
+    metric = next((place.metric for place in places if place.metric), None)
+    label = metric_label(metric) if metric else ""
+    heading = _("%(metric)s with its 95 %% interval") % {"metric": label} if metric else ""
+    facts = f"{found.task.season.title}, {found.title}"
+    foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
+    return _png(share_card(found.task.title, facts, heading, [_card_row(place) for place in places], foot))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardQuery(Query):
+    runs: tuple[int, ...] = numbers_from("run")
+
+
+@require_safe
+def season_card(request: HttpRequest, season: str) -> HttpResponse:
+    """The picture of a season: the first of each of its boards that shows anybody."""
+    found = season_for(None, season)
+    phases = looked_up(Phase.objects.filter(task__season=found).select_related("task__season"))
+    rows = [
+        CardRow(
+            rank="",
+            name=f"{phase.task.title}, {phase.title}",
+            beside=" ".join([place.system, place.team or ""]).strip(),
+            text=_card_row(place).text,
+        )
+        for phase in phases
+        for place in public_first_places(phase)[:1]
+    ]
+    facts, heading = _("Shared tasks on citations"), _("First on its boards")
+    return _png(share_card(found.title, facts, heading, rows, settings.BASE_URL))
+
+
+def _card_row(place: FirstPlace) -> CardRow:
+    return CardRow(
+        rank=place.rank,
+        name=place.system,
+        beside=place.team or "",
+        text="" if place.value is None else shown(place.value, place.scale),
+        value=place.value,
+        low=place.low,
+        high=place.high,
+    )
+
+
+def _png(svg: str) -> HttpResponse:
+    if "png" not in file_forms():
+        raise Http404(_("Pictures cannot be made here."))
+    key = f"share-card:{digest_of(svg)}"
+    picture: bytes | None = caches["pages"].get(key)
+    if picture is None:
+        picture = converted(svg.encode(), "png", scale=1.0)
+        caches["pages"].set(key, picture, SECONDS)
+    response = HttpResponse(picture, content_type="image/png")
+    response["Cache-Control"] = "public, max-age=600"
+    return response

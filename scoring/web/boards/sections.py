@@ -13,21 +13,25 @@ from django.utils.translation import gettext_lazy
 
 from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
-from scoring.board.charts import one_against_another, pairings_of, quality_against
+from scoring.board.charts import best_so_far, history, one_against_another, pairings_of, quality_against
+from scoring.board.differences import CHOSEN_AT_FIRST, chosen_systems
 from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.human_columns import published_judgements
-from scoring.board.manual_scores import outside_of, team_reported, written
+from scoring.board.label_shares import confusion_of
+from scoring.board.manual_scores import manual_scores_of, team_reported, written
+from scoring.board.open_gold import reads_instances
 from scoring.board.query import BoardQuery, board_with_scores, chosen_rows
-from scoring.board.standings import Board
-from scoring.board.visibility import audience_of
+from scoring.board.standings import Board, Column
+from scoring.board.visibility import audience_of, may_see_instances
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import Line, Values, judged, lines, rated
-from scoring.models import JudgedRun
+from scoring.models import Evaluation, JudgedRun
+from scoring.publications.published import WIDTHS, leading_of_each
+from scoring.runs.results import reliability
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.stats.people_and_labels import RATINGS
-from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, phase_readers
+from scoring.web.pages import Answer, phase_readers, place_of
 from tasks.models import Phase
 from tasks.seasons.access import may_organise
 
@@ -66,6 +70,12 @@ COSTS = Section(
     link=gettext_lazy("What their runs cost"),
     rest=gettext_lazy("against the scores."),
 )
+OVER_TIME = Section(
+    name="over-time",
+    title=gettext_lazy("Over time"),
+    link=gettext_lazy("The score of each system by when it was sent"),
+    rest=gettext_lazy("and the best so far."),
+)
 OUTSIDE = Section(
     name="outside",
     title=gettext_lazy("Measured elsewhere"),
@@ -86,6 +96,14 @@ DISCOURSE = Section(
     link=gettext_lazy("Shares of intents and discourse tags"),
     rest=gettext_lazy("systems against gold, and how far they are apart in each data set."),
     is_fetched=False,
+)
+
+
+CONFIDENCE = Section(
+    name="confidence",
+    title=gettext_lazy("Labels and confidence"),
+    link=gettext_lazy("What systems answer for each label, and how often they are right when they are sure"),
+    rest=gettext_lazy("as charts and as tables."),
 )
 
 
@@ -169,6 +187,85 @@ def _pairings(board: Board) -> dict[str, Any]:
 
 
 @phase_readers.page()
+def confidence(request: HttpRequest, phase: Phase) -> Answer:
+    query = BoardQuery.of(request.GET)
+    return section_page(
+        request, phase, CONFIDENCE, query, lambda board: _confidence(board, query, request.user)
+    )
+
+
+def _confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
+    """Of some systems, for whoever may see single instances: both tell more of the gold than scores do."""
+    if not may_see_instances(board.phase, board.audience):
+        return {"is_hidden": True}
+    rows = chosen_systems(board, query.systems)[:CHOSEN_AT_FIRST]
+    evaluations = Evaluation.objects.select_related("submission", "phase__task").in_bulk(
+        row.evaluation for row in rows
+    )
+    parts: list[dict[str, Any]] = []
+    figures: dict[str, Any] = {}
+    for row in rows:
+        confusion = confusion_of(evaluations[row.evaluation])
+        calibration = reliability(evaluations[row.evaluation], 1)
+        names = {kind: f"{kind}-{row.evaluation}" for kind in ("confusion", "reliability")}
+        figures |= {names["confusion"]: confusion.heat} if confusion else {}
+        figures |= {names["reliability"]: calibration["figure"]} if calibration else {}
+        parts.append({"row": row, "confusion": confusion, "reliability": calibration, "names": names})
+    reads = reads_instances(board.phase, board.audience, viewer)
+    return {"parts": parts, "figures": figures, "reads": reads}
+
+
+@phase_readers.page()
+def over_time(request: HttpRequest, phase: Phase) -> Answer:
+    return section_page(request, phase, OVER_TIME, BoardQuery.of(request.GET), _over_time)
+
+
+def _over_time(board: Board) -> dict[str, Any]:
+    """The systems that compete, by when they were sent, with the best published value of the metric."""
+    ranking = board.ranking
+    if ranking is None:
+        return {"rows": []}
+    sent = sorted(
+        (row for row in board.rows if row.competes and row.scores), key=lambda row: row.submitted_at
+    )
+    cells = [(row, cell) for row in sent if (cell := row.scores.get(ranking.name)) and cell.value is not None]
+    rises = ranking.higher_is_better is not False
+    best = best_so_far([cell.value for _row, cell in cells], rises)
+    label = metric_label(ranking.metric)
+    points = [
+        (row.submitted_at, Measured(value=cell.value, low=cell.low, high=cell.high), row.system)
+        for row, cell in cells
+    ]
+    figure = history(
+        points, label, ranking.scale, higher_is_better=rises, published=_published(board, ranking)
+    )
+    return {
+        "metric_label": label,
+        "figures": {"over-time-chart": figure} if len(cells) > 1 else {},
+        "rows": [
+            {
+                "row": row,
+                "value": shown(cell.value, ranking.scale),
+                "interval": interval(cell.low, cell.high, ranking.scale),
+                "best": shown(so_far, ranking.scale),
+            }
+            for (row, cell), so_far in zip(cells, best, strict=True)
+        ],
+    }
+
+
+def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
+    """Of the task's own published results, where they are by the metric that ranks here and on its scale."""
+    table = leading_of_each([board.phase.task]).get(board.phase.task_id)
+    if table is None or not table.rows or table.leading.name != ranking.metric:
+        return None
+    value = table.rows[0].value(table.leading.name)
+    if value is None or WIDTHS.get(table.leading.scale) != ranking.scale:
+        return None
+    return f"{table.rows[0].system}, {table.table.paper.short}", value
+
+
+@phase_readers.page()
 def outside(request: HttpRequest, phase: Phase) -> Answer:
     query = BoardQuery.of(request.GET)
     return section_page(request, phase, OUTSIDE, query, lambda board: _measured(board, query))
@@ -176,7 +273,7 @@ def outside(request: HttpRequest, phase: Phase) -> Answer:
 
 def _measured(board: Board, query: BoardQuery) -> dict[str, Any]:
     rows = chosen_rows(board, query)
-    found = outside_of(board, rows)
+    found = manual_scores_of(board, rows)
     return {
         "measures": found.measures,
         "rows": [

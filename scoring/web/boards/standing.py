@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from citeboard.core import storage
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
+from scoring.board import visibility
 from scoring.board.cache import phase_page
 from scoring.board.confirming import confirmation_of
 from scoring.board.counting import gold_at, unsettled
@@ -25,15 +26,6 @@ from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.public_results import names_publicly, system_slug
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, UnknownRules, standing_of
-from scoring.board.visibility import (
-    Audience,
-    Visibility,
-    audience_of,
-    frozen_at,
-    may_see_claims,
-    shows_teams,
-    visibility_of,
-)
 from scoring.comparison.reading import rights_to
 from scoring.exchange.citations import of_run
 from scoring.exchange.data_sets import open_labels, write_labels
@@ -45,9 +37,8 @@ from scoring.runs.claims import has_claims
 from scoring.runs.results import Explained, explained
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
-from scoring.web.breadcrumbs import place_of
 from scoring.web.guides import site_wheel
-from scoring.web.pages import Answer, phase_readers
+from scoring.web.pages import Answer, phase_readers, place_of
 from tasks.models import Gold, Phase, Submission
 from tasks.models.run_cards import card_lines
 from tasks.registration.entries import current_terms
@@ -61,19 +52,22 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
     run = Submission.objects.get(pk=submission)
+    run.phase = phase
     groups = [*_numbers(board, run), *rated(phase, run, board.frozen_at)]
+    shows_instances = rights_to(run, request.user) is not None
     wanted = request.GET.get("score")
     if wanted is not None:
         numbers = [number for _, group in groups for number in group if str(number.id) == wanted]
         if not numbers:
             raise Http404(_("This row has no such number."))
-        return render(request, "boards/_number.html", {"number": numbers[0], "row": row, "board": board})
+        context = {"number": numbers[0], "row": row, "board": board, "shows_instances": shows_instances}
+        return render(request, "boards/_number.html", context)
     confirmation = confirmation_of(board)
     return {
         "board": board,
         "row": row,
         "run": run,
-        "shows_teams": shows_teams(phase, board.audience),
+        "shows_teams": visibility.shows_teams(phase, board.audience),
         "run_card": card_lines(row.card),
         "has_public_page": bool(row.team_slug) and names_publicly(phase),
         "system_slug": system_slug(row.system),
@@ -86,8 +80,8 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "confirmation": confirmation,
         "citation": of_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
-        "shows_instances": rights_to(run, request.user) is not None,
-        "shows_claims": may_see_claims(run, request.user, stands=True)
+        "shows_instances": shows_instances,
+        "shows_claims": visibility.may_see_claims(run, request.user, stands=True)
         and any(map(has_claims, Evaluation.objects.filter(submission=run).prefetch_related("scores"))),
         "has_threshold": run.built_in in baselines() and bool(baselines()[run.built_in].sweep),
     }
@@ -104,7 +98,7 @@ def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]
     for rules in phase.task.rules:
         if found := by_rules.get(rules):
             name, kind = run.neutral_filename, phase.task.type
-            numbers.append((rules, [explained(score, found, kind, name) for score in found.scores.all()]))
+            numbers.append((rules, explained(found.scores.all(), found, kind, name)))
     return numbers
 
 
@@ -213,7 +207,7 @@ def _whole(phase: Phase, run: Submission, gold: Gold, file: str, command: str) -
         [
             f"curl -fsSL {header}-o {GOLD} {gold_address} -o {file} {run_address}",
             f"python3 -m venv {ENVIRONMENT}",
-            f"{ENVIRONMENT}/bin/pip install -q {wheel}",
+            f"{ENVIRONMENT}/bin/pip install -q 'citeboard[score] @ {wheel}'",
             f"{ENVIRONMENT}/bin/citeboard{scorer}",
         ]
     )
@@ -222,8 +216,8 @@ def _whole(phase: Phase, run: Submission, gold: Gold, file: str, command: str) -
 @phase_readers.page()
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     """Of the newest version, or of the one that the address names."""
-    audience = audience_of(phase, request.user)
-    if visibility_of(phase, audience) == Visibility.NOTHING:
+    audience = visibility.audience_of(phase, request.user)
+    if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:
         raise Http404(_("The board of this phase is not published."))
     query = BoardQuery.of(request.GET)
 
@@ -233,9 +227,11 @@ def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     return phase_page(request, phase, audience, query, body)
 
 
-def _context(phase: Phase, request: HttpRequest, query: BoardQuery, audience: Audience) -> dict[str, Any]:
+def _context(
+    phase: Phase, request: HttpRequest, query: BoardQuery, audience: visibility.Audience
+) -> dict[str, Any]:
     versions = list(Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number"))
-    at = frozen_at(phase, audience)
+    at = visibility.frozen_at(phase, audience)
     stood = gold_at(phase, at) if at else None
     if at is not None:
         versions = [version for version in versions if stood is not None and version.number <= stood.number]

@@ -10,15 +10,27 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from citeboard.core.audit import history
 from citeboard.core.words import counted, listed
 from scoring.board.confirming import results_of
-from scoring.board.counting import board_gold, unsettled
+from scoring.board.counting import board_gold, failed_against, unsettled
 from scoring.board.leak_budget import probe_in_words
 from scoring.models import Evaluation
 from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.gold.early import kept_back
-from tasks.jobs.groups import why_unserved
-from tasks.models import Acknowledgement, Gold, Job, Phase, Question, Registration, Season, Submission
+from tasks.jobs.queue_choice import why_unserved
+from tasks.models import (
+    Acknowledgement,
+    Gold,
+    Job,
+    Notification,
+    Phase,
+    Question,
+    Registration,
+    Season,
+    Submission,
+)
+from tasks.notifications.events import AHEAD
 
 Status = Submission.Status
 
@@ -27,6 +39,8 @@ PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a concern when it opens so soon.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
+#: What teams should not learn shortly before an end.
+LATE_CHANGES = ("terms-published", "settings-changed", "phase-changed", "phase-moved", "gold-added")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +82,9 @@ def concerns(season: Season) -> list[Concern]:
         _failed_rescorings(season),
         _gold_problems(season),
         _kept_back(season),
+        _changed_before_the_end(season),
+        _without_baseline(season),
+        _mails_given_up(season),
         _columns_without_value(season),
         _same_files(season),
         _probes(season),
@@ -115,7 +132,10 @@ def _failed_rescorings(season: Season) -> Concern:
     return Concern(
         name="failed-rescorings",
         title=_("Scored runs that could not be scored again"),
-        advice=_("They keep the scores they have; under the newest gold or other rules they have none."),
+        advice=_(
+            "Until you acknowledge them the board keeps the numbers of the older gold; then it goes on "
+            "without these runs."
+        ),
         lines=lines,
         total=jobs.count(),
     )
@@ -137,7 +157,11 @@ def _gold_problems(season: Season) -> Concern:
                 "The board stands on gold v%(gold)s; %(runs)s has not been scored against v%(newest)s.",
                 "The board stands on gold v%(gold)s; %(runs)s have not been scored against v%(newest)s.",
                 waiting,
-            ) % {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
+            )
+            if not waiting:
+                waiting = failed_against(phase, newest).count()
+                words = _("The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s.")
+            words %= {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
             lines.append(Line(name=name, href=href, words=words, since=newest.created_at))
     return Concern(name="gold", title=_("Gold"), advice="", lines=lines, total=len(lines))
 
@@ -157,6 +181,63 @@ def _kept_back(season: Season) -> Concern:
         advice=_("These phases show it by their own settings; it is shown from the instant that is named."),
         lines=lines[:SHOWN],
         total=len(lines),
+    )
+
+
+def _changed_before_the_end(season: Season) -> Concern:
+    at = now()
+    changed = history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES).first()
+    soon = _phases(season).filter(closes__gt=at, closes__lte=at + AHEAD) if changed else ()
+    lines = [
+        Line(
+            name=f"{phase.task}, {phase}",
+            href=_address("organise-history", season),
+            words=f"{changed.who} {changed.words}.",
+            since=changed.at,
+        )
+        for phase in soon
+        if changed is not None
+    ]
+    return Concern(
+        name="late-changes",
+        title=_("Changed within 48 hours of an end"),
+        advice=_("Teams may not have seen it; announce it, or move the end."),
+        lines=lines,
+        total=len(lines),
+    )
+
+
+def _without_baseline(season: Season) -> Concern:
+    scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
+    baselines = scored.filter(kind=Submission.Kind.BASELINE)
+    phases = _phases(season).filter(Exists(scored), ~Exists(baselines), closes__gt=now())
+    href = _address("organise-baselines", season)
+    words = _("No baseline stands on the board, so that nobody can tell what a score is worth.")
+    lines = [Line(name=f"{phase.task}, {phase}", href=href, words=words) for phase in phases]
+    return Concern(
+        name="no-baseline", title=_("Boards without a baseline"), advice="", lines=lines, total=len(lines)
+    )
+
+
+def _mails_given_up(season: Season) -> Concern:
+    lost = Notification.objects.filter(season=season, job__state=Job.State.FAILED).select_related(
+        "user", "job"
+    )
+    href = _address("organise-teams", season)
+    return Concern(
+        name="mails-given-up",
+        title=_("E-mails that were not taken"),
+        advice=_("These people read on the site alone what they are told; ask them for another address."),
+        lines=[
+            Line(
+                name=str(told.user),
+                href=href,
+                words=told.job.reason if told.job else "",
+                since=told.created_at,
+            )
+            for told in lost[:SHOWN]
+        ],
+        total=lost.count(),
     )
 
 
@@ -193,13 +274,23 @@ def _columns_without_value(season: Season) -> Concern:
 
 
 def _same_files(season: Season) -> Concern:
-    """The very same bytes from several teams, in whichever phases of a task."""
+    """The same bytes, or the same answers in others, from several teams, in whichever phases of a task."""
     runs = _runs(season).filter(team__isnull=False).exclude(sha256="").exclude(status=Status.CANCELLED)
+    # One look along the index, so that only those are compared that can be meant.
+    digests = Submission.objects.exclude(team=None).order_by().values("sha256")
+    shared = digests.annotate(teams=Count("team", distinct=True)).filter(teams__gt=1).values("sha256")
     others = runs.filter(sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task"))
-    same = runs.filter(Exists(others.exclude(team=OuterRef("team")))).order_by("sha256", "submitted_at")
+    scored = Evaluation.objects.filter(phase__task__season=season, team__isnull=False)
+    scored = scored.exclude(answers_digest="").exclude(submission__status=Status.CANCELLED)
+    alike = scored.filter(
+        answers_digest=OuterRef("answers_digest"), gold=OuterRef("gold"), rules=OuterRef("rules")
+    )
+    copied = scored.filter(Exists(alike.exclude(team=OuterRef("team")))).values("submission")
+    is_same = Q(Exists(others.exclude(team=OuterRef("team"))), sha256__in=shared)
+    same = runs.filter(is_same | Q(pk__in=copied)).order_by("sha256", "submitted_at")
     return Concern(
         name="same-files",
-        title=_("The same file from several teams"),
+        title=_("The same file, or the same answers, from several teams"),
         advice=_("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
         lines=[_run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at) for run in same[:SHOWN]],
         total=same.count(),
@@ -286,9 +377,11 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    unbegun = Q(status=Status.QUEUED) | Q(status=Status.CHECKING, jobs__state=Job.State.QUEUED)
-    stuck = unbegun & Q(status_since__lt=now() - PATIENCE)
-    runs = _runs(season).filter(Q(status=Status.WAITING) | stuck).distinct()
+    # First by the state alone, since hardly any of a season's runs are in one of these.
+    moving = _runs(season).filter(status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING])
+    queued = Job.objects.filter(submission=OuterRef("pk"), state=Job.State.QUEUED)
+    unbegun = Q(status=Status.QUEUED) | Q(Exists(queued))
+    runs = moving.filter(Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE)))
     lines = [
         _run_line(run, run.reason or _("Nobody has begun to score it; see whether a worker is running."))
         for run in runs.order_by("status_since")[:SHOWN]

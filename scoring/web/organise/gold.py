@@ -1,117 +1,88 @@
-"""Gold and its versions, how far the runs have been scored against it, and the built-in baselines."""
+"""Gold and its versions, models and the labels that runs wait for; rescoring; and the built-in baselines."""
 
+import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest
-from django.shortcuts import get_object_or_404, redirect
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import counted, sentence, thousands
+from scoring.acts import gold as acts
+from scoring.acts.gold import IMPORT_LABELS
+from scoring.acts.rehearsal import AskFirst, perform
+from scoring.background.kinds import jobs_of
 from scoring.board.comparisons import counted_units, gold_power
 from scoring.board.planning import PlanForm
-from scoring.board.visibility import may_see_submission
+from scoring.board.who_knows import GROUPS, as_json, who_knows
+from scoring.models import EntailmentModel, LabelImport, PendingLabels
+from scoring.ops.doctor import TaskModels, needs_of
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web.organise.overview import lines
-from scoring.web.pages import Answer, Pages, SignedInRequest, organisers, refusals_at, sent
-from scoring.worker import baseline_runs
-from scoring.worker.rescoring import (
-    GoldRefused,
-    Progress,
-    ask_for_phase,
-    ask_for_season,
-    progress,
-    publish_gold,
-    score_again,
-    stop,
+from scoring.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    attachment,
+    does,
+    fills,
+    leaf,
+    organisers,
+    private,
+    refusals_at,
+    said_in,
+    sent,
+    shown_first,
+    to_job,
+)
+from scoring.worker import baseline_runs, rescoring
+from scoring.worker.background import Kind
+from scoring.worker.entailment_labels import (
+    Imported,
+    label_lines,
+    models_of_season,
+    open_pairs,
+    pairs_left,
+    share_labels,
+    waiting_jobs,
 )
 from tasks.gold.gold_files import EarlierGold
-from tasks.models import Gold, Phase, Season, Submission, Task
-from tasks.seasons.access import may_organise
-from tasks.submissions.uploads import received, upload_limit
+from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
-
-
-class GoldForm(forms.Form):
-    split = forms.ChoiceField(label=gettext_lazy("Task and split"))
-    also = forms.MultipleChoiceField(
-        label=gettext_lazy("The same file is also the gold of"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy(
-            "One publication for several tasks, such as 1A and 1B: all of them get it, or none."
-        ),
-    )
-    file = forms.FileField(
-        label=gettext_lazy("Gold"),
-        error_messages={
-            "required": gettext_lazy("Choose the file that holds the gold."),
-            "empty": gettext_lazy("The file is empty."),
-        },
-    )
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        help_text=gettext_lazy(
-            "What is new or was corrected. Teams read it beside the change of their scores."
-        ),
-        error_messages={"required": gettext_lazy("Say what is new or was corrected.")},
-    )
-    again = forms.BooleanField(
-        label=gettext_lazy("Publish what an earlier version holds again"),
-        required=False,
-        widget=forms.HiddenInput,
-    )
-
-    def __init__(self, data: Any = None, files: Any = None, *, splits: list[tuple[Task, str]]) -> None:
-        super().__init__(data, files, label_suffix="")
-        self.splits = {f"{task.pk}/{split}": (task, split) for task, split in splits}
-        for name in ("split", "also"):
-            choice = self.fields[name]
-            assert isinstance(choice, forms.ChoiceField)
-            choice.choices = [(key, f"{task}, {split}") for key, (task, split) in self.splits.items()]
-        if len(self.splits) < 2:
-            del self.fields["also"]
-        self.fields["file"].help_text = _(
-            "One file, or a zip of files, at most %(megabytes)s. Larger gold is loaded by "
-            "manage.py load_gold where the site runs."
-        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
 
 @organisers.form("organise/gold.html", "gold")
 def gold(request: SignedInRequest, season: Season) -> Answer:
     """Versions of the gold, a new one, and how far the runs have been scored against it."""
-    form = GoldForm(**sent(request), splits=_splits(season))
+    form = acts.GoldForm(**sent(request), of=season)
     context: dict[str, Any] = {}
     if form.is_valid():
         with refusals_at(form, "file"):
             try:
-                _publish(request, form)
+                ready = acts.packed_gold(form.cleaned_data, request.user)
+                _tell(request, perform(acts.PUBLISH_GOLD, season, request.user, ready, said_in(request)))
                 return redirect("organise-gold", season.slug)
-            except GoldRefused as refused:
+            except AskFirst as asked:
+                again = [("stored", acts.stored_gold(ready))]
+                return shown_first(request, asked.rehearsal, season, again, "gold")
+            except rescoring.GoldRefused as refused:
                 problems, more = capped(refused.problems)
                 several = len({problem.file for problem in problems}) > 1
                 context = {"problems": problems, "more": more, "several_files": several}
             except EarlierGold as earlier:
                 form.fields["again"].widget = forms.CheckboxInput()
                 form.add_error("again", sentence(earlier))
-    splits = _versions_by_split(season)
+    splits = _versions_by_split(season, form)
     is_moving = any(phase.is_moving for split in splits for phase in split["phases"])
     return {**context, "form": form, "splits": splits, "is_moving": is_moving}
 
 
-def _publish(request: SignedInRequest, form: GoldForm) -> None:
-    keys = dict.fromkeys([form.cleaned_data["split"], *form.cleaned_data.get("also", ())])
-    with received(form.cleaned_data["file"]) as upload:
-        made = publish_gold(
-            splits=[form.splits[key] for key in keys],
-            upload=upload,
-            reason=form.cleaned_data["reason"],
-            by=request.user,
-            again=form.cleaned_data["again"],
-        )
+def _tell(request: SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
     for new in made:
         number, task = new.gold.number, new.gold.task
         if new.is_new:
@@ -127,52 +98,19 @@ def _publish(request: SignedInRequest, form: GoldForm) -> None:
             messages.info(request, words % {"number": number, "task": task})
 
 
-@organisers.act("organise-gold season")
-def rescore(request: SignedInRequest, season: Season, phase: Phase, how: str) -> Answer:
-    named = {"task": phase.task, "phase": phase}
-    if how == "stop":
-        scorings = counted(stop(phase=phase, by=request.user), "scoring")
-        words = _("%(task)s, %(phase)s: %(scorings)s taken out of the queue. It can go on.")
-        return words % {**named, "scorings": scorings}
-    ask_for_phase(phase=phase, by=request.user)
-    return _("%(task)s, %(phase)s: what is out of date is scored again.") % named
+rescore, stop_rescoring, rescore_season = (
+    does(act, "organise-gold season") for act in (acts.RESCORE, acts.STOP_RESCORING, acts.RESCORE_SEASON)
+)
+rescore_run = does(acts.RESCORE_RUN, "submission pk", Pages(acts.run_to_organise, "pk"))
 
 
-@organisers.act("organise-gold season")
-def rescore_season(request: SignedInRequest, season: Season) -> Answer:
-    orders = ask_for_season(season=season, by=request.user)
-    words = _("Runs of %(phases)s are looked through and scored again.")
-    return words % {"phases": counted(len(orders), "phase")}
-
-
-def _run_to_organise(user: object, pk: int) -> Submission:
-    run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
-    if not may_see_submission(run, user) or not may_organise(user, run.phase.task.season):
-        raise Http404(_("There is no run of yours to organise at this address."))
-    return run
-
-
-@Pages(_run_to_organise, "pk").act("submission pk")
-def rescore_run(request: SignedInRequest, run: Submission) -> Answer:
-    if score_again(submission=run, by=request.user):
-        return _("The run is scored again.")
-    return _("The run is being scored again already.")
-
-
-def _splits(season: Season) -> list[tuple[Task, str]]:
-    phases = Phase.objects.filter(task__season=season).select_related("task")
-    return list(
-        dict.fromkeys((phase.task, phase.split) for phase in phases.order_by("task__position", "position"))
-    )
-
-
-def _versions_by_split(season: Season) -> list[dict[str, Any]]:
+def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, Any]]:
     versions: dict[tuple[int, str], list[Gold]] = {}
     for version in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
         versions.setdefault((version.task_id, version.split), []).append(version)
-    phases: dict[tuple[int, str], list[Progress]] = {}
+    phases: dict[tuple[int, str], list[rescoring.Progress]] = {}
     for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
-        phases.setdefault((phase.task_id, phase.split), []).append(progress(phase))
+        phases.setdefault((phase.task_id, phase.split), []).append(rescoring.progress(phase))
     return [
         {
             "task": task,
@@ -181,7 +119,7 @@ def _versions_by_split(season: Season) -> list[dict[str, Any]]:
             "power": gold_power(known[0]) if (known := versions.get((task.pk, split))) else None,
             "phases": phases.get((task.pk, split), []),
         }
-        for task, split in _splits(season)
+        for task, split in form.splits.values()
     ]
 
 
@@ -229,14 +167,114 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     }
 
 
-@organisers.act("organise-baselines season")
-def compute(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    name = request.POST.get("name", "")
-    orders = baseline_runs.ask(phase=phase, names=[name] if name else None, by=request.user)
-    new = sum(order.is_new for order in orders)
-    words = (
-        _("%(task)s, %(phase)s: %(baselines)s queued.")
-        if new
-        else _("%(task)s, %(phase)s: they were computed before, or are under way.")
+compute = does(acts.COMPUTE_BASELINES, "organise-baselines season")
+
+
+@organisers.page("organise/secrecy.html", "secrecy")
+def secrecy(request: HttpRequest, season: Season) -> Answer:
+    return {"contents": who_knows(season), "groups": list(GROUPS.values())}
+
+
+@organisers.page()
+def secrecy_as_json(request: HttpRequest, season: Season) -> Answer:
+    return private(JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))}))
+
+
+seal, delete_version = (does(act, "organise-secrecy season") for act in (acts.SEAL_GOLD, acts.DELETE_GOLD))
+
+
+AT_A_TIME = 25
+IMPORTS_SHOWN = 10
+MAX_NUMBER = 18
+NO_LABELS = gettext_lazy("No task of the season asks for labels of this model, or there are none.")
+
+
+def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
+    names, waiting = models_of_season(season), _waiting(season)
+    imports = LabelImport.objects.filter(
+        Q(model__season=None) | Q(model__season=season), model__name__in=names
     )
-    return words % {"task": phase.task, "phase": phase, "baselines": counted(new, "baseline")}
+    return {
+        "jobs": jobs_of(season, Kind.LABELS),
+        "tasks": [
+            TaskModels(task=task, requirements=needs_of(task))
+            for task in season.tasks.filter(is_reported_only=False)
+        ],
+        "models": [_line(name, season) for name in names],
+        "page": leaf(request, waiting, AT_A_TIME),
+        "open": pairs_left(waiting),
+        "imports": imports.select_related("model", "imported_by")[:IMPORTS_SHOWN],
+    }
+
+
+models = fills(IMPORT_LABELS, "organise/models.html", "models", at="file", shows=_shown, then=to_job)
+
+
+def _waiting(season: Season) -> QuerySet[PendingLabels]:
+    return waiting_jobs().filter(job__submission__phase__task__season=season)
+
+
+def _line(name: str, season: Season) -> dict[str, Any]:
+    decided = {model.season_id: model.decided for model in EntailmentModel.objects.deciding(name, season)}
+    return {"name": name, "own": decided.get(season.pk, 0), "shared": decided.get(None, 0)}
+
+
+@organisers.page()
+def pairs(request: HttpRequest, season: Season) -> Answer:
+    """What the season's runs, or one of them, wait to have decided: passages and claims, word for word."""
+    waiting = _waiting(season)
+    model, run = request.GET.get("model"), request.GET.get("run")
+    if model:
+        # No name holds a NUL, and no database takes one.
+        waiting = waiting.none() if "\0" in model else waiting.filter(model__name=model)
+    if run:
+        is_number = run.isdecimal() and len(run) < MAX_NUMBER
+        waiting = waiting.filter(job__submission=int(run)) if is_number else waiting.none()
+    open_ones = open_pairs(list(waiting), is_next_only="next" in request.GET)
+    lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
+    return _lines_file(lines, f"{season.slug}-pairs.jsonl")
+
+
+@organisers.page()
+def entailment_labels(request: HttpRequest, season: Season) -> Answer:
+    """The labels of a model that decide the season's runs, its own and shared ones, by digests alone."""
+    name = request.GET.get("model", "")
+    is_asked_for = name in models_of_season(season)
+    deciding = list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
+    if not deciding:
+        raise Http404(NO_LABELS)
+    return _lines_file(label_lines(deciding), "labels.jsonl")
+
+
+def _lines_file(lines: Iterable[str], name: str) -> HttpResponseBase:
+    return attachment(iter(lines), "application/x-ndjson; charset=utf-8", name, is_private=True)
+
+
+@organisers.act("organise-models season")
+def share(request: SignedInRequest, season: Season) -> Answer:
+    name = request.POST.get("model", "")
+    if not request.user.is_staff or name not in models_of_season(season):
+        raise Http404(NO_LABELS)
+    try:
+        return _describe_import(share_labels(season=season, model=name, by=request.user))
+    except EntailmentModel.DoesNotExist:
+        raise Http404(NO_LABELS) from None
+
+
+def _describe_import(done: Imported) -> str:
+    if done.model.season_id:
+        added, beside = (
+            _("%(labels)s of %(model)s added."),
+            _("%(labels)s of %(model)s added, %(others)s were there."),
+        )
+    else:
+        added = _("%(labels)s of %(model)s added for all seasons.")
+        beside = _("%(labels)s of %(model)s added for all seasons, %(others)s were there.")
+    others = ngettext("%(number)s other", "%(number)s others", done.known) % {"number": thousands(done.known)}
+    told = [
+        (beside if done.known else added)
+        % {"labels": counted(done.added, "label"), "model": done.model, "others": others}
+    ]
+    if done.resumed:
+        told.append(_("%(scorings)s gone on with.") % {"scorings": counted(done.resumed, "scoring")})
+    return " ".join(told)

@@ -1,26 +1,23 @@
-"""Human evaluation as its organisers see it: sheets, who rates them and how far, publishing.
+"""Human evaluation; before a sheet is published it says nothing of whose texts are how good."""
 
-Nothing here says whose texts are how good before a sheet is published, since organisers may rate too.
-"""
-
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
-from scoring.background.access import jobs_of
-from scoring.background.kinds import ask_for_sheet
-from scoring.board.formatting import DASH, dimension_label, interval, shown
+from scoring.acts import gold as acts
+from scoring.background.kinds import jobs_of, run_to_judge
+from scoring.board.formatting import DASH, dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
 from scoring.human import outcome
+from scoring.human.claim_review import JudgementsRefused, agreement_of
 from scoring.human.data_sheet import MAX_ANSWER, SECTIONS, save_data_sheet
 from scoring.human.outcome import Agreement, means_by_class
 from scoring.human.ratings import (
@@ -33,54 +30,30 @@ from scoring.human.ratings import (
     texts_of,
 )
 from scoring.human.sheets import (
-    MAX_INSTANCES,
-    MAX_SYSTEMS,
     AnnotatorRefused,
     add_name,
     add_person,
     could_show_references,
     judged_phases,
     remove_annotator,
-    runs_on_board,
     show_references,
 )
-from scoring.models import CRITERIA, Sheet
-from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at
+from scoring.models import CRITERIA, JudgedRun, Sheet
+from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
+from scoring.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    does,
+    fills,
+    organisers,
+    place_of,
+    refusals_at,
+    to_job,
+)
 from scoring.worker.background import Kind
-from tasks.models import Gold, Phase, Season, Submission
+from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import UploadTooLarge, received
-
-#: What the form begins with where the gold has so many.
-INSTANCES_AT_FIRST = 20
-
-
-class SheetForm(forms.Form):
-    instances = forms.IntegerField(
-        label=gettext_lazy("Instances"),
-        min_value=1,
-        max_value=MAX_INSTANCES,
-        help_text=gettext_lazy("Drawn by the seed."),
-    )
-    seed = forms.IntegerField(label=gettext_lazy("Seed"), min_value=0, max_value=2**31 - 1, initial=0)
-    runs = forms.TypedMultipleChoiceField(
-        label=gettext_lazy("Systems"),
-        coerce=int,
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": gettext_lazy("Choose the systems whose texts are judged.")},
-    )
-
-    def __init__(self, data: Any = None, *, phase: Phase, by: User) -> None:
-        super().__init__(data, label_suffix="", auto_id=f"id_{phase.pk}_%s")
-        self.phase = phase
-        self.candidates = {run.pk: run for run in runs_on_board(phase, by)}
-        choice = self.fields["runs"]
-        assert isinstance(choice, forms.TypedMultipleChoiceField)
-        choice.choices = [
-            (pk, f"{run.system}, {run.team or run.get_kind_display()}") for pk, run in self.candidates.items()
-        ]
-        choice.initial = list(self.candidates)[:MAX_SYSTEMS]
-        gold = Gold.objects.current(phase)
-        self.initial["instances"] = min(INSTANCES_AT_FIRST, gold.instances if gold else INSTANCES_AT_FIRST)
 
 
 class AnnotatorForm(forms.Form):
@@ -134,12 +107,12 @@ def sheets(request: SignedInRequest, season: Season) -> Answer:
     return _sheets(season, request.user)
 
 
-def _sheets(season: Season, viewer: User, bound: SheetForm | None = None) -> dict[str, Any]:
+def _sheets(season: Season, viewer: User, bound: acts.SheetForm | None = None) -> dict[str, Any]:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     lines = [
         {
             "phase": phase,
-            "form": bound if bound and bound.phase == phase else SheetForm(phase=phase, by=viewer),
+            "form": bound if bound and bound.of == phase else acts.SheetForm(of=phase, by=viewer),
             "sheets": Sheet.objects.filter(phase=phase).annotate(raters=Count("annotators", distinct=True)),
         }
         for phase in judged_phases(list(phases))
@@ -149,13 +122,10 @@ def _sheets(season: Season, viewer: User, bound: SheetForm | None = None) -> dic
 
 @organisers.act("organise-human season")
 def make(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    form = SheetForm(request.POST, phase=phase, by=request.user)
+    form = acts.SheetForm(request.POST, of=phase, by=request.user)
     with refusals_at(form, None):
         if form.is_valid():
-            given = dict(form.cleaned_data)
-            runs = [form.candidates[pk] for pk in given.pop("runs")]
-            job = ask_for_sheet(phase=phase, runs=runs, by=request.user, **given)
-            return redirect("background-job", job.pk)
+            return to_job(request, phase, acts.MAKE_SHEET(phase, request.user, **form.cleaned_data))
     context = {"season": season, "part": "human", **_sheets(season, request.user, form)}
     return render(request, "organise/human.html", context, status=422)
 
@@ -245,14 +215,9 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
     return _refused(request, sheet, ratings_form=form, problems=problems[:200])
 
 
-@organisers.act("organise-sheet season sheet")
-def settle(request: SignedInRequest, season: Season, sheet: Sheet, how: str) -> Answer:
-    if how == "publish":
-        is_confirmed = request.POST.get("unfinished") == "yes"
-        outcome.publish(sheet=sheet, by=request.user, is_confirmed=is_confirmed)
-        return _("The human evaluation stands on the board.")
-    outcome.revoke(sheet=sheet, by=request.user)
-    return _("The human evaluation is off the board and takes ratings again.")
+publish_sheet, take_sheet_back = (
+    does(act, "organise-sheet season sheet") for act in (acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
+)
 
 
 @organisers.form("organise/data_sheet.html", "human", back="organise-sheet season sheet")
@@ -267,17 +232,15 @@ def data_sheet(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer
 def _agreement(criterion: str, found: Agreement) -> dict[str, Any]:
     return {
         "criterion": _(criterion),
-        "mean": _kappa(found.mean_kappa),
-        "alpha": _kappa(found.alpha),
+        "mean": with_interval(found.mean_kappa, found.mean_interval, 100),
+        "alpha": with_interval(found.alpha, found.alpha_interval, 100),
         "pairs": [
-            {"first": pair.first, "second": pair.second, "texts": pair.texts, "kappa": _kappa(pair.kappa)}
-            for pair in found.pairs
+            {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)} for pair in found.pairs
+        ],
+        "leniency": [
+            {**vars(one), "value": with_interval(one.value, one.interval, SCALE)} for one in found.leniency
         ],
     }
-
-
-def _kappa(value: float) -> str:
-    return DASH if math.isnan(value) else shown(value, 100)
 
 
 def _means(sheet: Sheet) -> list[dict[str, Any]]:
@@ -291,9 +254,7 @@ def _means(sheet: Sheet) -> list[dict[str, Any]]:
 
 
 def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
-    """For each dimension of the task with several classes on the sheet, a table for each criterion; a dash
-    where nobody rated a text of a run.
-    """
+    """By dimension with several classes on the sheet and criterion; a dash where nobody rated a text."""
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().order_by("system", "pk")
     tables = []
     for dimension in sheet.phase.task.task_type.dimensions:
@@ -314,3 +275,72 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
 def _cell(value: float | None = None, low: float | None = None, high: float | None = None) -> dict[str, str]:
     value_in_words = DASH if value is None else shown(value, SCALE)
     return {"value": value_in_words, "interval": interval(low, high, SCALE)}
+
+
+TITLES = {
+    RECALL: gettext_lazy("Citation recall, claims"),
+    PRECISION: gettext_lazy("Citation precision, marks"),
+    "utility": gettext_lazy("Utility, 1 to 5"),
+    "citation_utility": gettext_lazy("Utility of citations, 0 or 1"),
+}
+judged_runs = Pages(run_to_judge, "pk", context=lambda run: {**place_of(run.phase), "submission": run})
+
+
+def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
+    kept = JudgedRun.objects.select_related("submission__phase__task", "imported_by")
+    judged = kept.filter(submission=run).first()
+    jobs = jobs_of(run.phase.task.season, Kind.JUDGEMENTS, submission=run.pk)
+    return {"jobs": jobs, **(_compared(judged) if judged else {})}
+
+
+judgements = fills(
+    acts.IMPORT_JUDGEMENTS,
+    "organise/judgements.html",
+    at="file",
+    shows=_judged,
+    pages=judged_runs,
+    then=to_job,
+)
+
+
+publish_judgements, take_judgements_back = (
+    does(act, "submission-judgements pk", judged_runs)
+    for act in (acts.PUBLISH_JUDGEMENTS, acts.TAKE_JUDGEMENTS_BACK)
+)
+
+
+def _compared(judged: JudgedRun) -> dict[str, Any]:
+    try:
+        agreements = agreement_of(judged)
+    except JudgementsRefused as outdated:
+        return {"judged": judged, "outdated": sentence(outdated)}
+    decided, rated = [], []
+    for kind in (RECALL, PRECISION):
+        found = agreements[kind]
+        if found["items"]:
+            intervals = found["cohen_intervals"]
+            cohen = [(name, with_interval(kappa, intervals[name])) for name, kappa in found["cohen"].items()]
+            numbers = {
+                "pending": found["pending"],
+                "automatic": shown(found["automatic"], 100),
+                "cohen": cohen,
+                "cohen_mean": with_interval(found["cohen_mean"], found["cohen_mean_interval"]),
+                "people": with_interval(found["people"], found["people_interval"], 100),
+            }
+            decided.append({**_common(kind, found), **numbers})
+    for kind in RATINGS:
+        found = agreements[kind]
+        if found["items"]:
+            numbers = {"people": shown(found["people"], 1), "interval": interval(found["low"], found["high"])}
+            rated.append({**_common(kind, found), **numbers})
+    return {"judged": judged, "decided": decided, "rated": rated}
+
+
+def _common(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": str(TITLES[kind]),
+        "items": found["items"],
+        "annotators": found["annotators"],
+        "fleiss": with_interval(found["fleiss"], found["fleiss_interval"]),
+        "krippendorff": with_interval(found["krippendorff"], found["krippendorff_interval"]),
+    }

@@ -1,4 +1,4 @@
-"""An organiser's first page, the runs of the season, how it goes, and what was done in it."""
+"""An organiser's first page, runs and phases of the season, how it goes, and what was done in it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,29 +7,37 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpRequest
 from django.shortcuts import get_object_or_404
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
 from citeboard.core.query import Query, search_from, text_from, whole_number
+from citeboard.core.words import sentence
+from scoring.acts import phases as acts
 from scoring.acts.seasons import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
+from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
 from scoring.board.formatting import metric_label, score_text
+from scoring.board.manual_scores import lines_of
 from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
+from scoring.models import ManualMeasure
 from scoring.ops.season_progress import acknowledged, progress_of
+from scoring.ops.undoing import take_back, to_take_back
+from scoring.web import pages
 from scoring.web.organise.attention import concerns
-from scoring.web.organise.phases import time_line
-from scoring.web.pages import Answer, SignedInRequest, attachment, does, helpers, leaf, organisers, private
+from tasks.gold.early import kept_back
 from tasks.models import Phase, Registration, Season, Submission, Task
 from tasks.seasons.history import may_undo, undo
+from tasks.seasons.timeline import time_line
 
 HISTORY_AT_ONCE = 100
 ACKNOWLEDGED_AT_ONCE = 50
 NO_TEAM = "baselines"
 
 
-@helpers.page("organise/overview.html", "overview")
-def organise(request: HttpRequest, season: Season) -> Answer:
+@pages.helpers.page("organise/overview.html", "overview")
+def organise(request: HttpRequest, season: Season) -> pages.Answer:
     runs = Submission.objects.filter(phase__task__season=season, team__isnull=False)
     return {
         "concerns": concerns(season),
@@ -42,7 +50,7 @@ def organise(request: HttpRequest, season: Season) -> Answer:
 
 
 acknowledge_failure, revoke_acknowledgement = (
-    does(act, "organise season") for act in (ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK)
+    pages.does(act, "organise season") for act in (ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK)
 )
 
 
@@ -83,10 +91,10 @@ def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     return lines
 
 
-@helpers.page("organise/runs.html", "runs")
-def runs(request: HttpRequest, season: Season) -> Answer:
+@pages.helpers.page("organise/runs.html", "runs")
+def runs(request: HttpRequest, season: Season) -> pages.Answer:
     query = RunQuery.of(request.GET)
-    page = leaf(request, chosen_runs(season, query))
+    page = pages.leaf(request, chosen_runs(season, query))
     phases = Phase.objects.filter(task__season=season).select_related("task")
     entries = season.registrations.select_related("team").order_by("team__name")
     return {
@@ -102,22 +110,22 @@ def runs(request: HttpRequest, season: Season) -> Answer:
     }
 
 
-@helpers.page()
-def runs_as_csv(request: HttpRequest, season: Season) -> Answer:
+@pages.helpers.page()
+def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
     content = runs_csv(chosen_runs(season, RunQuery.of(request.GET)))
-    return attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
+    return pages.attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
 
 
-@organisers.page()
-def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> Answer:
+@pages.organisers.page()
+def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
     """The files of the runs that stand on a phase's board under the rules that rank."""
     content = counting_runs_archive(standings(phase, request.user))
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
-    return private(FileResponse(content, as_attachment=True, filename=name))
+    return pages.private(FileResponse(content, as_attachment=True, filename=name))
 
 
-@helpers.page("organise/progress.html", "progress")
-def progress(request: HttpRequest, season: Season) -> Answer:
+@pages.helpers.page("organise/progress.html", "progress")
+def progress(request: HttpRequest, season: Season) -> pages.Answer:
     known = progress_of(season)
     figures = {"runs-by-day": known.figure}
     if wanted := request.GET.get("figure"):
@@ -125,15 +133,84 @@ def progress(request: HttpRequest, season: Season) -> Answer:
     return {"progress": known, "figures": figures, "figure_address": lambda name: f"?figure={name}"}
 
 
-@helpers.page("organise/history.html", "history")
-def history_page(request: HttpRequest, season: Season) -> Answer:
-    page = leaf(request, history(season), HISTORY_AT_ONCE)
-    return {"page": page, "lines": [{"entry": entry, "may_undo": may_undo(entry)} for entry in page]}
+@pages.helpers.page("organise/history.html", "history")
+def history_page(request: HttpRequest, season: Season) -> pages.Answer:
+    page = pages.leaf(request, history(season), HISTORY_AT_ONCE)
+    recent = {entry.pk for entry in to_take_back(season)}
+    lines = [{"entry": entry, "may_undo": entry.pk in recent or may_undo(entry)} for entry in page]
+    return {"page": page, "lines": lines}
 
 
-@organisers.act("organise-history season")
-def undo_entry(request: SignedInRequest, season: Season, number: int) -> Answer:
-    """Take back a deletion or that a team was kept out."""
+@pages.organisers.act("organise-history season")
+def undo_entry(request: pages.SignedInRequest, season: Season, number: int) -> pages.Answer:
+    """Take back a deletion, that a team was kept out, or what was done within the last minutes."""
     chosen = get_object_or_404(history(season), pk=number)
-    undo(season=season, entry=chosen, by=request.user)
-    return _("%(subject)s: as before.") % {"subject": chosen.subject}
+    if may_undo(chosen):
+        undo(season=season, entry=chosen, by=request.user)
+        return _("%(subject)s: as before.") % {"subject": chosen.subject}
+    stays = take_back(season=season, entry=chosen, by=request.user)
+    return f"{_('Taken back: %(what)s.') % {'what': chosen.words}} {stays}".strip()
+
+
+@pages.organisers.page("organise/phases.html", "phases")
+def phases(request: HttpRequest, season: Season) -> pages.Answer:
+    known = time_line(season)
+    return {**known, "kept_back": kept_back(line["phase"] for line in known["lines"])}
+
+
+times = pages.fills(acts.MOVE, "organise/times.html", "phases", "organise-phases season", at="closes")
+board = pages.fills(
+    acts.SHOW_BOARD, "organise/board.html", "phases", "organise-phases season", at="board_from"
+)
+freeze = pages.fills(
+    acts.FREEZE,
+    "organise/freeze.html",
+    "phases",
+    at="frozen_from",
+    shows=lambda request, phase: {"task": phase.task},
+)
+open_phase, close, reveal = (
+    pages.does(act, "organise-phases season") for act in (acts.OPEN, acts.CLOSE, acts.REVEAL)
+)
+freeze_at_once, unfreeze = (
+    pages.does(act, "organise-freeze season phase") for act in (acts.FREEZE_NOW, acts.UNFREEZE)
+)
+end, reopen = (
+    pages.does(act, "organise-confirmation season phase")
+    for act in (acts.END_CONFIRMATION, acts.REOPEN_CONFIRMATION)
+)
+
+
+@pages.organisers.page("organise/confirmation.html", "phases")
+def confirmation(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
+    results = results_of(phase)
+    confirmed, teams = teams_confirmed(results)
+    refused = why_not(phase)
+    return {
+        "task": phase.task,
+        "results": results,
+        "confirmed": confirmed,
+        "teams": teams,
+        "official_since": official_since(phase, results),
+        "refused": sentence(refused) if refused else "",
+        "may_end": phase.confirms_results and phase.closes <= now() and phase.confirmation_ended_at is None,
+    }
+
+
+errata = pages.fills(
+    acts.PUBLISH_ERRATUM,
+    "organise/errata.html",
+    "phases",
+    shows=lambda request, phase: {"errata": all_errata(phase)},
+)
+manual_scores = pages.fills(
+    acts.ENTER_MEASURE,
+    "organise/outside.html",
+    "phases",
+    shows=lambda request, phase: {
+        "measures": [(measure, lines_of(measure)) for measure in ManualMeasure.objects.filter(phase=phase)],
+        "runs": Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
+        .select_related("team")
+        .order_by("pk"),
+    },
+)

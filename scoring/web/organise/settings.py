@@ -1,20 +1,51 @@
-"""The settings of a season, its tasks and its phases, by forms that refuse what a season file refuses."""
+"""Settings of a season, its tasks and phases, by forms and by its file; seasons made anew."""
 
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
 from django.contrib import messages
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404, redirect
+from django.db import models
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from citeboard.core.instants import zone_name, zone_of
+from citeboard.core.words import sentence
+from citeboard.teams.models import User
+from scoring.acts.declared import LinesField, MomentField
+from scoring.acts.rehearsal import done, perform, rehearse
+from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
 from scoring.board.leak_budget import budget_of
 from scoring.ops.pruning import delete_season
-from scoring.web.organise.settings_form import SettingsForm
-from scoring.web.pages import Answer, SignedInRequest, organisers
+from scoring.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    attachment,
+    fills,
+    organisers,
+    said,
+    said_in,
+    sent,
+)
 from tasks.gold.early import kept_back
-from tasks.models import Phase, Season, Task
+from tasks.models import Phase, Season, SeasonFile, Task
+from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured
+from tasks.seasons.access import creator_of_seasons
 from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefix
-from tasks.seasons.file.load import SettingsRefused, change_settings
-from tasks.seasons.history import NotDeleted, delete_phase, delete_task
+from tasks.seasons.file.export import export_season
+from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
+from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
+from tasks.seasons.history import NotDeleted
+from tasks.seasons.presets import PRESETS, preset_for
+from tasks.types import InputRefused, Option, task_types
+from tasks.types.base import printed_options
+from tasks.types.problems import capped
 
 
 @organisers.page("organise/settings.html", "settings")
@@ -46,7 +77,8 @@ def edit(
             if form.is_new and prefix in rows_of(season, held=False):
                 form.add_error("slug", _("This name is taken."))
             else:
-                change_settings(season=season, values=form.values(prefix), by=request.user)
+                values = {"values": form.values(prefix)}
+                perform(CHANGE_SETTINGS, season, request.user, values, said_in(request))
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
@@ -63,12 +95,11 @@ def delete(request: SignedInRequest, season: Season, what: str, number: int) -> 
     """A task or a phase that has no runs."""
     deleted: Task | Phase
     if what == "task":
-        deleted = get_object_or_404(Task, pk=number, season=season)
-        delete_task(task=deleted, by=request.user)
+        deleted, act = get_object_or_404(Task, pk=number, season=season), DELETE_TASK
     else:
-        phases = Phase.objects.select_related("task")
-        deleted = get_object_or_404(phases, pk=number, task__season=season)
-        delete_phase(phase=deleted, by=request.user)
+        phases = Phase.objects.select_related("task__season")
+        deleted, act = get_object_or_404(phases, pk=number, task__season=season), DELETE_PHASE
+    perform(act, deleted, request.user, {}, said_in(request))
     return _("%(name)s is deleted. The history can bring it back.") % {"name": deleted}
 
 
@@ -80,3 +111,268 @@ def delete_draft(request: SignedInRequest, season: Season) -> Answer:
     delete_season(season=season, by=request.user)
     messages.success(request, _("The draft %(season)s is deleted.") % {"season": season})
     return redirect("home")
+
+
+OPTION = "option-"
+ZONE, WHEN_MOVED, CLOCKS, INSTANTS = "time_zone", "zone_moves", "clocks", "instants"
+
+
+def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.Field | None:
+    known = model.field(name)
+    shared: dict[str, Any] = {
+        "label": str(model.SETTINGS[name].label) or capfirst(str(known.verbose_name)),
+        "help_text": str(known.help_text),
+        "required": model.is_required(name),
+        "show_hidden_initial": True,
+    }
+    if name == "card_required":
+        chosen = list(REQUIRABLE.items())
+        return forms.MultipleChoiceField(choices=chosen, widget=forms.CheckboxSelectMultiple, **shared)
+    if name == "type":
+        types = [(slug, f"{task_type.title} ({slug})") for slug, task_type in task_types().items()]
+        return forms.ChoiceField(choices=types, **shared)
+    if known.choices:
+        choices = [(str(value), capfirst(str(words))) for value, words in known.flatchoices]
+        blank = [("", capfirst(_("as it follows from the rest")))] if known.blank else []
+        return forms.ChoiceField(choices=[*blank, *choices], **shared)
+    if isinstance(known, models.BooleanField):
+        return forms.BooleanField(**shared)
+    if isinstance(known, models.DateTimeField):
+        return MomentField(zone=zone, **shared)
+    if isinstance(known, models.PositiveIntegerField):
+        return forms.IntegerField(min_value=1, max_value=model.SETTINGS[name].most, **shared)
+    if isinstance(known, models.JSONField):
+        return LinesField(**shared) if known.get_default() == [] else None
+    if isinstance(known, models.TextField):
+        return forms.CharField(max_length=50_000, widget=forms.Textarea(attrs={"rows": 6}), **shared)
+    return forms.CharField(max_length=known.max_length, **shared)
+
+
+def option_field(option: Option) -> forms.Field:
+    shared: dict[str, Any] = {
+        "label": _("Option %(name)s") % {"name": option.name},
+        "help_text": option.summary,
+        "required": False,
+        "show_hidden_initial": True,
+    }
+    if option.choices:
+        return forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **shared)
+    return forms.CharField(max_length=500, **shared)
+
+
+def zone_in(data: Any, otherwise: ZoneInfo) -> ZoneInfo:
+    try:
+        return zone_of(data[ZONE].strip()) if data else otherwise
+    except (KeyError, ValueError):
+        return otherwise
+
+
+def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
+    zones = {"before": zone_name(before.key), "after": zone_name(after.key)}
+    clocks = _("The clock times stay: what is 23:59 in %(before)s becomes 23:59 in %(after)s.")
+    instants = _(
+        "The instants stay, and %(after)s shows them; only times that you typed anew are read in it."
+    )
+    return forms.ChoiceField(
+        label=_("The zone changes from %(before)s to %(after)s. What stays?") % zones,
+        choices=[(CLOCKS, clocks % zones), (INSTANTS, instants % zones)],
+        widget=forms.RadioSelect,
+    )
+
+
+class SettingsForm(forms.Form):
+    """Only what was changed since the form was shown is sent on: two people do not undo each other."""
+
+    def __init__(self, data: Any, *, model: type[Configured], row: Configured | None, zone: ZoneInfo) -> None:
+        super().__init__(data, label_suffix="")
+        self.is_new, self.keys = row is None, dict[str, str]()
+        # What is typed is meant on the clocks of the zone that the same form gives.
+        before, zone = zone, zone_in(data, zone)
+        if row is None:
+            self.fields["slug"] = forms.CharField(
+                label=_("Name in addresses"),
+                max_length=60,
+                help_text=_("Small letters, digits, single hyphens."),
+            )
+        for name, setting in model.SETTINGS.items():
+            field = setting_field(model, name, zone)
+            # How teams enter is said where organisers decide on them.
+            if setting.page == "settings" and field is not None:
+                self.fields[name] = field
+                self.keys[name] = model.key(name)
+                self.initial[name] = getattr(row, name) if row else model.field(name).get_default()
+        if ZONE in self.fields:
+            self.initial[ZONE] = zone_name(before.key)
+        self.moments = [name for name, field in self.fields.items() if isinstance(field, MomentField)]
+        if self.moments and zone != before and not self.is_new:
+            names = list(self.fields)
+            self.fields[WHEN_MOVED] = moving_field(before, zone)
+            # Beside the zone.
+            self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
+        self.options: dict[str, str] = {}
+        if isinstance(row, Task):
+            chosen = self.fields.get("type")
+            if row.declaration_id and isinstance(chosen, forms.ChoiceField):
+                chosen.choices = [(row.type, f"{row.task_type.title} ({row.type})")]
+            self.options = dict(row.options)
+            shown = printed_options(row.options)
+            for option in row.task_type.all_options:
+                name = f"{OPTION}{option.name}"
+                self.fields[name] = option_field(option)
+                self.initial[name] = option.value_of(shown)
+
+    def values(self, prefix: str) -> dict[str, Any]:
+        chosen = list(self.cleaned_data if self.is_new else self.changed_data)
+        if self.cleaned_data.get(WHEN_MOVED) == CLOCKS:
+            chosen += [name for name in self.moments if name not in chosen]
+        found = {
+            f"{prefix}.{self.keys[name]}": None if self.cleaned_data[name] == "" else self.cleaned_data[name]
+            for name in chosen
+            if name in self.keys
+        }
+        if self.is_new:
+            return {key: value for key, value in found.items() if value is not None}
+        changed = [name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)]
+        if changed:
+            given = {name: self.cleaned_data[f"{OPTION}{name}"] for name in changed}
+            options = {name: value for name, value in {**self.options, **given}.items() if value}
+            found[f"{prefix}.options"] = options or None
+        return found
+
+    def add_faults(self, faults: list[Fault], prefix: str) -> None:
+        fields = {key: name for name, key in self.keys.items()} | ({"slug": "slug"} if self.is_new else {})
+        for fault in faults:
+            key = fault.key.removeprefix(f"{prefix}.")
+            self.add_error(fields.get(key), said(fault))
+
+
+MAX_FILE = 1 << 20
+#: What begins the name of the field that decides on a key.
+DECISION = "decision:"
+
+
+class SeasonFileForm(forms.Form):
+    """A file, or the text of one whose plan has been shown."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Season file"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy(
+            "season.toml alone, at most 1 MB. Gold and other files that it names stay as they are."
+        ),
+    )
+    text = forms.CharField(required=False, widget=forms.HiddenInput, max_length=MAX_FILE, strip=False)
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        file = given.get("file")
+        if file is not None and file.size > MAX_FILE:
+            raise forms.ValidationError(_("The file is larger than 1 MB."))
+        if file is None and not given.get("text"):
+            raise forms.ValidationError(_("Choose the file."))
+        return given
+
+    @property
+    def content(self) -> bytes:
+        file = self.cleaned_data.get("file")
+        if file is None:
+            return str(self.cleaned_data["text"]).encode()
+        return bytes(file.read())
+
+
+@organisers.form("organise/file.html", "file")
+def season_file(request: SignedInRequest, season: Season) -> Answer:
+    return _answered(request, season)
+
+
+@organisers.page()
+def season_toml(request: HttpRequest, season: Season) -> Answer:
+    """The file as the season stands; the gold and runs that it names are not handed out here."""
+    return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
+
+
+clone = fills(
+    CLONE,
+    "organise/clone.html",
+    "file",
+    then=lambda request, season, made: redirect("organise", made.slug),
+)
+
+
+@Pages(creator_of_seasons).form("organise/file.html", "file")
+def new_season(request: SignedInRequest, user: User) -> Answer:
+    """The same for a season that is not there yet; for staff."""
+    return _answered(request, None)
+
+
+def _answered(request: SignedInRequest, season: Season | None) -> HttpResponse:
+    form = SeasonFileForm(**sent(request), label_suffix="")
+    context: dict[str, Any] = {
+        "season": season,
+        "part": "file",
+        "form": form,
+        "frame": "organise/base.html" if season else "organise/apart.html",
+        "presets": [] if season else PRESETS.values(),
+        "last": SeasonFile.objects.filter(season=season).select_related("loaded_by").first(),
+    }
+    status = 200
+    if form.is_valid():
+        content = form.content
+        try:
+            loaded = _loaded(request, content, season, dry_run="load" not in request.POST)
+            if season is not None and not loaded.conflicts and "load" not in request.POST:
+                slug, user = season.slug, request.user
+                load = partial(load_season_text, content, by=user, slug=slug)
+                context["rehearsal"] = rehearse(season, load)
+        except InputRefused as refused:
+            problems, more = capped(refused.problems)
+            context |= {"problems": problems, "more": more}
+            status = 422
+        except KeyNotKnown as unknown:
+            form.add_error(None, sentence(unknown))
+        except LoadConflicts as left:
+            context |= {"plan": _loaded(request, content, season, dry_run=True), "undecided": sentence(left)}
+            status = 409
+        else:
+            if "load" in request.POST:
+                words = _("The season is as the file says; nothing has changed.")
+                if loaded.changes:
+                    words = _("Loaded: %(changes)s.") % {"changes": "; ".join(loaded.changes)}
+                messages.success(request, words)
+                return redirect("organise-file", loaded.season.slug)
+            context["plan"] = loaded
+        context["text"] = content.decode("utf-8", "replace")
+    return render(request, "organise/file.html", context, status=422 if form.errors else status)
+
+
+def _loaded(request: SignedInRequest, content: bytes, season: Season | None, *, dry_run: bool) -> Loaded:
+    load = partial(
+        load_season_text,
+        content,
+        by=request.user,
+        slug=season.slug if season else "",
+        decisions=Decisions() if dry_run else decisions_of(request),
+        dry_run=dry_run,
+    )
+    return load() if dry_run or season is None else done(season, request.user, load, said_in(request))
+
+
+def decisions_of(request: HttpRequest) -> Decisions:
+    chosen = {
+        name.removeprefix(DECISION): value
+        for name, value in request.POST.items()
+        if name.startswith(DECISION)
+    }
+    return Decisions(
+        apply=frozenset(key for key, value in chosen.items() if value == "apply"),
+        keep=frozenset(key for key, value in chosen.items() if value == "keep"),
+    )
+
+
+new_from_preset = fills(
+    FROM_PRESET,
+    "organise/preset.html",
+    pages=Pages(preset_for, "preset", context=lambda preset: {"preset": preset}),
+    then=lambda request, preset, season: redirect("organise-launch", season.slug),
+)

@@ -1,90 +1,62 @@
-"""Who takes part and who runs the season: entries, rules for teams, merging, extra tries, organisers."""
+"""Who takes part and runs the season, and what they are told and asked: terms, answers, webhooks."""
 
+import csv
+import io
 from typing import Any
 
-from django import forms
 from django.contrib import messages
-from django.db import transaction
-from django.db.models import Count, Max, OuterRef, Prefetch, Subquery
+from django.db.models import Count, F, Max, OuterRef, Prefetch, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponseBadRequest
-from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
 
+from citeboard.core.plain_text import plain
 from citeboard.teams.access import members_in_order
-from citeboard.teams.models import User
-from scoring.acts.declared import ActForm, MomentField
+from scoring.acts import seasons as acts
 from scoring.acts.phases import GIVE_TRIES, TAKE_TRIES_BACK
-from scoring.acts.seasons import DECIDE, MERGE_TEAMS, MergeTeamsForm
-from scoring.web.pages import Answer, SignedInRequest, does, fills, helpers, organisers, refusals_at
-from tasks.models import ExtraTries, Organiser, Registration, Season, Submission
+from scoring.acts.rehearsal import perform
+from scoring.acts.seasons import (
+    CHANGE_ENTRY,
+    DECIDE,
+    GIVE_ROLE,
+    LIMIT_TEAMS,
+    MERGE_TEAMS,
+    REMOVE_ORGANISER,
+    EntryForm,
+    MergeTeamsForm,
+    TeamRulesForm,
+)
+from scoring.web import pages
+from scoring.web.pages import (
+    Answer,
+    SignedInRequest,
+    does,
+    fills,
+    helpers,
+    organisers,
+    refusals_at,
+    said_in,
+)
+from tasks import models
 from tasks.models.registrations import RegistrationQuerySet
-from tasks.registration.entries import change_entry, change_entry_list, limit_teams
-from tasks.seasons.access import may_organise
-from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
-
-
-class EntryForm(ActForm):
-    begins_with = {"registration": "registration"}
-    registration = forms.ChoiceField(label=gettext_lazy("How teams enter"), choices=Season.Entry.choices)
-
-
-class TeamRulesForm(ActForm):
-    mirrors = True
-    entry_list = forms.CharField(
-        label=gettext_lazy("Addresses that may enter"),
-        required=False,
-        max_length=50_000,
-        widget=forms.Textarea(attrs={"rows": 5}),
-        help_text=gettext_lazy(
-            "For entering by list: an address, or @ and a domain, a line. Every member needs one."
-        ),
-    )
-    max_team_size = forms.IntegerField(
-        label=gettext_lazy("Members of a team at most"), required=False, min_value=1, max_value=10_000
-    )
-    members_until = MomentField(
-        label=gettext_lazy("Members may change until"),
-        required=False,
-        help_text=gettext_lazy(
-            "From then on nobody joins a team or is removed from one. Everybody may still leave."
-        ),
-    )
-
-
-class PersonForm(forms.Form):
-    HAND_OVER = "hand-over"
-
-    email = forms.EmailField(label=gettext_lazy("E-mail address of their account"))
-    role = forms.ChoiceField(
-        label=gettext_lazy("They become"),
-        choices=[*Organiser.Role.choices, (HAND_OVER, gettext_lazy("organiser in my place"))],
-        help_text=gettext_lazy(
-            "A helper sees runs and scores, decides on teams and announces; no gold, no settings."
-        ),
-    )
-    user: User
-
-    def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"]
-        user = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
-        if user is None:
-            raise forms.ValidationError(_("Nobody has an account with this address; they can sign up first."))
-        self.user = user
-        return email
+from tasks.registration.entries import acceptances
+from tasks.seasons.access import may_organise, season_to_help
+from tasks.webhooks.services import secret_of
 
 
 @helpers.page("organise/teams.html", "teams")
-def teams(request: HttpRequest, season: Season) -> Answer:
+def teams(request: HttpRequest, season: models.Season) -> Answer:
     return _teams(season)
 
 
-def _teams(season: Season, rules: TeamRulesForm | None = None) -> dict[str, Any]:
+def _teams(season: models.Season, rules: TeamRulesForm | None = None) -> dict[str, Any]:
     runs = (
-        Submission.objects.filter(phase__task__season=season, team=OuterRef("team")).order_by().values("team")
+        models.Submission.objects.filter(phase__task__season=season, team=OuterRef("team"))
+        .order_by()
+        .values("team")
     )
-    entries = Registration.objects.filter(season=season).select_related("team", "decided_by")
+    entries = models.Registration.objects.filter(season=season).select_related("team", "decided_by")
     entries = entries.marked().prefetch_related(Prefetch("team__memberships", members_in_order()))
     listed: RegistrationQuerySet = entries.order_by("team__name").annotate(
         members=Count("team__memberships", distinct=True),
@@ -104,31 +76,16 @@ def _teams(season: Season, rules: TeamRulesForm | None = None) -> dict[str, Any]
 decide, merge = (does(act, "organise-teams season") for act in (DECIDE, MERGE_TEAMS))
 
 
-@organisers.act("organise-teams season")
-def entry(request: SignedInRequest, season: Season) -> Answer:
-    form = EntryForm(request.POST, of=season)
-    if not form.is_valid():
-        return HttpResponseBadRequest(_("There is no such way of entering a season."))
-    changed = change_entry(season=season, entry=form.cleaned_data["registration"], by=request.user)
-    words = {"season": changed, "entry": changed.get_registration_display()}
-    return _("Entering %(season)s is %(entry)s now.") % words
+entry = does(CHANGE_ENTRY, "organise-teams season")
 
 
 @organisers.act("organise-teams season")
-def rules(request: SignedInRequest, season: Season) -> Answer:
+def rules(request: SignedInRequest, season: models.Season) -> Answer:
     form = TeamRulesForm(request.POST, of=season)
     with refusals_at(form, "entry_list"):
         if form.is_valid():
-            with transaction.atomic():
-                addresses = form.cleaned_data["entry_list"]
-                change_entry_list(season=season, addresses=addresses, by=request.user)
-                limit_teams(
-                    season=season,
-                    max_team_size=form.cleaned_data["max_team_size"],
-                    members_until=form.cleaned_data["members_until"],
-                    by=request.user,
-                )
-            return _("The rules for teams are saved.")
+            made = perform(LIMIT_TEAMS, season, request.user, form.cleaned_data, said_in(request))
+            return LIMIT_TEAMS.told(season, made, form.cleaned_data)
     context = {"season": season, "part": "teams", **_teams(season, form)}
     return render(request, "organise/teams.html", context, status=422)
 
@@ -139,7 +96,7 @@ extra_tries = fills(
     "teams",
     at="team",
     shows=lambda request, season: {
-        "given": ExtraTries.objects.filter(phase__task__season=season).select_related(
+        "given": models.ExtraTries.objects.filter(phase__task__season=season).select_related(
             "phase__task", "team", "given_by"
         )
     },
@@ -147,31 +104,114 @@ extra_tries = fills(
 revoke_tries = does(TAKE_TRIES_BACK, "organise-tries season")
 
 
-@organisers.form("organise/people.html", "people")
-def people(request: SignedInRequest, season: Season) -> Answer:
-    form = PersonForm(request.POST or None, label_suffix="")
-    with refusals_at(form, "role"):
-        if form.is_valid():
-            role = form.cleaned_data["role"]
-            if role == PersonForm.HAND_OVER:
-                hand_season_over(season=season, to=form.user, by=request.user)
-            else:
-                add_organiser(season=season, user=form.user, role=role, by=request.user)
-            return _to_people(request, season, _("%(name)s is what you chose now.") % {"name": form.user})
-    people = Organiser.objects.filter(season=season).select_related("user")
-    return {"form": form, "people": people.order_by("-role", "user__name")}
-
-
-@organisers.act("organise-people season")
-def remove_person(request: SignedInRequest, season: Season, organiser: Organiser) -> Answer:
-    remove_organiser(organiser=organiser, by=request.user)
-    words = _("%(name)s does not run the season any more.") % {"name": organiser.user}
-    return _to_people(request, season, words)
-
-
-def _to_people(request: SignedInRequest, season: Season, done: str) -> Answer:
+def _to_people(
+    request: SignedInRequest, thing: models.Season | models.Organiser, made: object
+) -> HttpResponseBase:
     """Whoever has given the season away is led to its public page."""
-    if may_organise(request.user, season):
-        return done
-    messages.success(request, done)
-    return redirect("season", season.slug)
+    season = thing.season if isinstance(thing, models.Organiser) else thing
+    return redirect("organise-people" if may_organise(request.user, season) else "season", season.slug)
+
+
+def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
+    rows = models.Organiser.objects.filter(season=season).select_related("user")
+    return {"people": rows.order_by("-role", "user__name")}
+
+
+people = fills(GIVE_ROLE, "organise/people.html", "people", at="role", shows=_people, then=_to_people)
+remove_person = does(REMOVE_ORGANISER, "organise-people season", then=_to_people)
+
+
+MAX_ANNOUNCEMENTS = 50
+
+
+announcement = pages.fills(
+    acts.ANNOUNCE,
+    "organise/announcement.html",
+    "announcement",
+    shows=lambda request, season: {
+        "announcements": season.announcements.select_related("announced_by")[:MAX_ANNOUNCEMENTS]
+    },
+)
+edit = pages.fills(
+    acts.EDIT_ANNOUNCEMENT, "organise/announcement_edit.html", "announcement", "organise-announcement season"
+)
+answer_page = pages.fills(acts.ANSWER, "organise/answer.html", "questions", "organise-questions season")
+remove = pages.does(acts.REMOVE_WEBHOOK, "organise-webhooks season")
+
+
+@pages.Pages(season_to_help, "season").act("organise-announcement season")
+def revoke(request: pages.SignedInRequest, season: models.Season, announcement: int) -> pages.Answer:
+    """Once more changes nothing."""
+    revoked = get_object_or_404(models.Announcement, pk=announcement, season=season)
+    return acts.TAKE_BACK_ANNOUNCEMENT.told(revoked, acts.TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {})
+
+
+@pages.helpers.page("organise/questions.html", "questions")
+def questions(request: HttpRequest, season: models.Season) -> pages.Answer:
+    rows = models.Question.objects.filter(season=season).select_related("asked_by", "answered_by")
+    ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
+    return {"page": pages.leaf(request, ordered), "open": rows.unanswered().count()}
+
+
+terms = pages.fills(
+    acts.PUBLISH_TERMS,
+    "organise/terms.html",
+    "terms",
+    shows=lambda request, season: {
+        "versions": models.Terms.objects.filter(season=season).annotate(accepted=Count("acceptances"))
+    },
+)
+
+
+@pages.organisers.page()
+def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(["version", "name", "address", "accepted_at"])
+    for row in acceptances(season):
+        address = row.user.email if row.user else ""
+        writer.writerow([row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()])
+    name = f"{season.slug}-terms.csv"
+    return pages.attachment(out.getvalue(), "text/csv; charset=utf-8", name, is_private=True)
+
+
+@never_cache
+@pages.organisers.form("organise/webhooks.html", "webhooks")
+def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
+    """A new one's secret is shown here, once."""
+    form = acts.WebhookForm(request.POST or None)
+    with pages.refusals_at(form, "url"):
+        if form.is_valid():
+            webhook = acts.MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
+            return render(request, "organise/webhooks.html", _with_secret(webhook))
+    return {"form": form, "webhooks": models.Webhook.objects.filter(season=season)}
+
+
+def _with_secret(webhook: models.Webhook) -> dict[str, Any]:
+    season = webhook.season
+    return {
+        "season": season,
+        "part": "webhooks",
+        "form": acts.WebhookForm(),
+        "webhooks": models.Webhook.objects.filter(season=season),
+        "secret": secret_of(webhook),
+    }
+
+
+@never_cache
+@pages.organisers.act("organise-webhooks season")
+def renew(request: pages.SignedInRequest, season: models.Season, webhook: models.Webhook) -> pages.Answer:
+    renewed = acts.RENEW_SECRET(webhook, request.user)
+    return render(request, "organise/webhooks.html", _with_secret(renewed))
+
+
+@pages.organisers.page("organise/deliveries.html", "webhooks")
+def deliveries(request: HttpRequest, season: models.Season, webhook: models.Webhook) -> pages.Answer:
+    return {"page": pages.leaf(request, webhook.deliveries.select_related("job"))}
+
+
+@pages.organisers.act("organise-webhooks season")
+def repeat(request: pages.SignedInRequest, season: models.Season, delivery: models.Delivery) -> pages.Answer:
+    repeated = acts.REPEAT_DELIVERY(delivery, request.user)
+    messages.success(request, acts.REPEAT_DELIVERY.told(delivery, repeated, {}))
+    return redirect("organise-deliveries", season.slug, delivery.webhook_id)

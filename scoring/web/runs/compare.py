@@ -1,6 +1,5 @@
 """Any two runs whose numbers a reader may see, side by side."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,37 +13,24 @@ from scoring.board.comparisons import Unreadable, WithheldStatistics
 from scoring.board.formatting import dimension_label, interval, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Board
-from scoring.board.visibility import audience_of, may_see_claims, may_see_instances
-from scoring.comparison.contenders import (
-    ChosenTwo,
-    CompareQuery,
-    ReadQuery,
-    SeveralQuery,
-    chosen_two,
-    evaluations_of,
-    on_board,
-    own_runs,
-)
+from scoring.board.visibility import audience_of, may_see_instances
+from scoring.comparison import contenders
 from scoring.comparison.pages import class_part, instance_part, test_part
 from scoring.comparison.paired_scores import Busy, tests, two
-from scoring.comparison.reading import SWAPPED, WHICH, ReadInstance, ReadPage, may_read, read_page
-from scoring.comparison.several import MAX_RUNS, Line, Several, several
+from scoring.comparison.reading import MAX_RUNS, Line, Several, may_read, several
 from scoring.exchange.figure_files import figure_response
-from scoring.metrics import Metric
-from scoring.runs.claims import has_claims
-from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, phase_readers
+from scoring.web.pages import Answer, phase_readers, place_of
 from tasks.models import Phase
 
 
 @phase_readers.page()
 def compare(request: HttpRequest, phase: Phase) -> Answer:
-    query = CompareQuery.of(request.GET)
+    query = contenders.CompareQuery.of(request.GET)
     board = board_of(phase, request.user, query.rules, query.gold)
-    shown, own = on_board(board), own_runs(board, request.user)
+    shown, own = contenders.on_board(board), contenders.own_runs(board, request.user)
     if not shown and not own and query.a is None:
         raise Http404(_("No numbers of this phase are shown to you."))
-    chosen = chosen_two(board, request.user, shown + own, (query.a, query.b))
+    chosen = contenders.chosen_two(board, request.user, shown + own, (query.a, query.b))
     context: dict[str, Any] = {
         **place_of(phase),
         "board": board,
@@ -53,7 +39,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
         "own": own,
         "a": chosen[0] if chosen else None,
         "b": chosen[1] if chosen else None,
-        "several": SeveralQuery(
+        "several": contenders.SeveralQuery(
             runs=tuple(own.run for own in chosen or ()), rules=query.rules, gold=query.gold
         ).with_(),
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
@@ -76,9 +62,9 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
 
 
 def _compared(
-    board: Board, chosen: ChosenTwo, viewer: User | AnonymousUser, query: CompareQuery
+    board: Board, chosen: contenders.ChosenTwo, viewer: User | AnonymousUser, query: contenders.CompareQuery
 ) -> tuple[dict[str, Any], int]:
-    evaluations = evaluations_of(board, chosen)
+    evaluations = contenders.evaluations_of(board, chosen)
     missing = [row for row, own in zip(chosen, evaluations, strict=True) if own is None]
     if missing or evaluations[0] is None or evaluations[1] is None:
         return {"missing": missing}, 200
@@ -92,7 +78,7 @@ def _compared(
             "gold": board.gold,
         }
         if pair.pooled and may_read(board.phase, viewer, [pair.a, pair.b]) is not None:
-            own = ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
+            own = contenders.ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
             found["read"] = own.with_()
         if may_see_instances(board.phase, audience_of(board.phase, viewer)):
             both = replace(query, a=chosen[0].run, b=chosen[1].run)
@@ -107,103 +93,17 @@ def _compared(
 
 
 @phase_readers.page()
-def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
-    query = ReadQuery.of(request.GET)
-    try:
-        page = read_page(phase, request.user, query)
-    except Unreadable:
-        context: dict[str, Any] = {"is_unreadable": True}
-    else:
-        context = _read(page, query, request.user)
-    response = render(request, "runs/compare_read.html", {**place_of(phase), **context})
-    # What somebody may read here depends on who they are.
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-def _read(page: ReadPage, query: ReadQuery, viewer: object) -> dict[str, Any]:
-    a, b = page.chosen
-    of_class = ":".join(page.of_class) if page.of_class else ""
-    own = ReadQuery(
-        a=a.run,
-        b=b.run,
-        rules=query.rules,
-        gold=query.gold,
-        metric=query.metric,
-        which=query.which,
-        of_class=of_class,
-    )
-    metrics = {metric.name: metric for metric in page.pair.pooled}
-    return {
-        "page": page,
-        "a": a,
-        "b": b,
-        "compare": own.with_(metric="", which="", of_class=""),
-        "swapped": own.with_(
-            a=b.run, b=a.run, which=SWAPPED.get(query.which, query.which), instance=page.single
-        ),
-        "every": own.with_(),
-        "without_class": own.with_(of_class=""),
-        "carried": own.pairs(of_class=""),
-        "classes": [
-            (
-                dimension_label(dimension),
-                [(f"{dimension}:{label}", label, f"{dimension}:{label}" == of_class) for label in labels],
-            )
-            for dimension, labels in page.classes.items()
-        ],
-        "metrics": own.choices("metric", metrics, page.metric.name, metric_label, which="")
-        if page.rights.values
-        else [],
-        "ways": own.choices("which", page.offered, page.which, lambda which: str(WHICH[which])),
-        "metric_label": metric_label(page.metric.name),
-        "has_claims": all(
-            has_claims(side) and may_see_claims(side.submission, viewer, stands=True)
-            for side in (page.pair.a, page.pair.b)
-        ),
-        "lines": [_read_line(instance, metrics, page, own) for instance in page.instances],
-        "before": own.with_(page=page.number - 1) if page.number > 1 else "",
-        "after": own.with_(page=page.number + 1) if page.number < page.pages else "",
-    }
-
-
-def _read_line(
-    instance: ReadInstance, metrics: dict[str, Metric], page: ReadPage, query: ReadQuery
-) -> dict[str, Any]:
-    ranked = instance.values.get(page.metric.name)
-    return {
-        "instance": instance,
-        "href": query.with_(instance=instance.name),
-        "a": _value(ranked[0], page.metric) if ranked else "",
-        "b": _value(ranked[1], page.metric) if ranked else "",
-        "values": [
-            {
-                "label": metric_label(name),
-                "a": _value(values[0], metrics[name]),
-                "b": _value(values[1], metrics[name]),
-                "difference": _value(values[0] - values[1], metrics[name]),
-            }
-            for name, values in instance.values.items()
-        ],
-    }
-
-
-def _value(value: float, metric: Metric) -> str:
-    return shown(value if math.isfinite(value) else None, metric.scale, is_infinite=math.isinf(value))
-
-
-@phase_readers.page()
 def compare_several(request: HttpRequest, phase: Phase) -> Answer:
-    query = SeveralQuery.of(request.GET)
+    query = contenders.SeveralQuery.of(request.GET)
     sides = several(phase, request.user, query)
     response = render(request, "runs/compare_several.html", {**place_of(phase), **_several(sides, query)})
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _several(sides: Several, query: SeveralQuery) -> dict[str, Any]:
+def _several(sides: Several, query: contenders.SeveralQuery) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
-    pair = CompareQuery(rules=query.rules, gold=query.gold, a=first.run if first else None)
+    pair = contenders.CompareQuery(rules=query.rules, gold=query.gold, a=first.run if first else None)
     return {
         "board": sides.board,
         "sides": sides,

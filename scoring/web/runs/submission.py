@@ -1,5 +1,6 @@
-"""A run's own page: what it is, where it stands on its way, what came out, and what its team can do."""
+"""A run: followed, changed, read instance by instance and claim by claim."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -9,44 +10,28 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.core import storage
-from citeboard.core.query import whole_number
+from citeboard.core.query import Query, number_from, text_from, whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import Membership, User
-from scoring.acts.runs import (
-    CHANGES,
-    CONFIRM,
-    CONTEST,
-    DELETE_FILE,
-    DESCRIBE,
-    run_of_lead,
-    run_of_own_team,
-    visible_run,
-)
+from scoring.acts import runs
+from scoring.board import visibility
 from scoring.board.confirming import why_not
 from scoring.board.differences import hidden_classes
 from scoring.board.gold_changes import change_of_run
 from scoring.board.label_shares import run_shares
 from scoring.board.leak_budget import limits_in_words
 from scoring.board.manual_scores import reported_of
-from scoring.board.visibility import (
-    RUNS_THE_SEASON,
-    Visibility,
-    audience_of,
-    frozen_at,
-    may_see_instances,
-    may_see_scores,
-    visibility_of,
-)
+from scoring.board.standings import standing_of
+from scoring.comparison.reading import rights_to
 from scoring.models import Receipt
 from scoring.runs import results
-from scoring.runs.claims import has_claims
+from scoring.runs.claims import has_claims, page_of
 from scoring.runs.confirming import result_of
 from scoring.runs.progress import Progress, progress_of, received_alone
-from scoring.runs.results import reliability, untold_lines
+from scoring.runs.results import latest_evaluations, reliability, untold_lines
 from scoring.runs.team_view import RECEIVED, as_told, events, hides_outcome
-from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, Pages, SignedInRequest, does
+from scoring.web.pages import Answer, Pages, SignedInRequest, does, place_of
 from scoring.worker.rescoring import ENDED
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, Submission
@@ -55,6 +40,7 @@ from tasks.seasons.access import may_organise
 from tasks.seasons.cards import card
 from tasks.submissions.forms import CardForm
 from tasks.submissions.run_acts import MAY_BE_CHOSEN, in_priority
+from tasks.types.base import current_rules
 
 Status = Submission.Status
 
@@ -62,12 +48,12 @@ Status = Submission.Status
 def _own_run(user: object, pk: int) -> Submission:
     """Raises Http404 where programs are told that it is another team's."""
     try:
-        return run_of_own_team(user, pk)
+        return runs.run_of_own_team(user, pk)
     except PermissionDenied:
         raise Http404(_("There is no run of yours at this address.")) from None
 
 
-seen_runs, own_runs = Pages(visible_run, "pk"), Pages(_own_run, "pk")
+seen_runs, own_runs = Pages(runs.visible_run, "pk"), Pages(_own_run, "pk")
 
 
 @seen_runs.page("runs/submission.html")
@@ -103,7 +89,7 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
 @seen_runs.act("submission pk")
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
-    act, as_organiser = CHANGES[how], _acts_as_organiser(run, request.user)
+    act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
     if not as_organiser and (act.is_for_organisers or not _is_member(run, request.user)):
         raise Http404(_("There is no run of yours at this address."))
     filled = {"priority": whole_number(request.POST.get("priority", "")) or 0} if how == "priority" else {}
@@ -117,7 +103,7 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
     """Another description, other links: for its team, at any time."""
     posted = request.POST
     try:
-        DESCRIBE(
+        runs.DESCRIBE(
             run,
             request.user,
             description=posted.get("description", ""),
@@ -132,11 +118,13 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
                 for name, errors in faults.message_dict.items()
             ]
         ) from faults
-    return DESCRIBE.told(run, run, {})
+    return runs.DESCRIBE.told(run, run, {})
 
 
-delete_run_file = does(DELETE_FILE, "submission pk", own_runs)
-confirm, contest = (does(act, "submission pk", Pages(run_of_lead, "pk")) for act in (CONFIRM, CONTEST))
+delete_run_file = does(runs.DELETE_FILE, "submission pk", own_runs)
+confirm, contest = (
+    does(act, "submission pk", Pages(runs.run_of_lead, "pk")) for act in (runs.CONFIRM, runs.CONTEST)
+)
 
 
 def _acts_as_organiser(run: Submission, user: User) -> bool:
@@ -206,7 +194,7 @@ def _context(request: SignedInRequest, run: Submission, progress: Progress) -> d
         "may_rescore": run.status in ENDED
         and not (run.status == Status.FAILED and run.problems)
         and may_organise(request.user, run.phase.task.season),
-        "sees_scores": may_see_scores(run, request.user),
+        "sees_scores": visibility.may_see_scores(run, request.user),
         "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
     }
     if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
@@ -225,30 +213,34 @@ def _context(request: SignedInRequest, run: Submission, progress: Progress) -> d
 
 
 def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
-    audience = audience_of(run.phase, request.user)
-    evaluations = results.latest_evaluations(run, frozen_at(run.phase, audience))
+    audience = visibility.audience_of(run.phase, request.user)
+    evaluations = results.latest_evaluations(run, visibility.frozen_at(run.phase, audience))
     if not evaluations:
         return {}
     first = next(iter(evaluations.values()))
     hidden = hidden_classes([first.pk], run.phase, audience)
-    min_bin_size = 1 if may_see_instances(run.phase, audience) else secrecy_of(run.phase).min_class_size
+    min_bin_size = (
+        1 if visibility.may_see_instances(run.phase, audience) else secrecy_of(run.phase).min_class_size
+    )
     lines = results.numbers(run, evaluations)
     breakdowns = results.by_class(first, hidden)
     calibration = reliability(first, min_bin_size)
-    shares = run_shares(first, shows_gold=visibility_of(run.phase, audience) == Visibility.SCORES)
+    shares = run_shares(
+        first, shows_gold=visibility.visibility_of(run.phase, audience) == visibility.Visibility.SCORES
+    )
     figures = {
         **{f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns},
         **{share["id"]: share["bars"] for share in shares},
         **({"reliability": calibration["figure"]} if calibration else {}),
     }
-    told = card(run.phase.task)
+    told, may = card(run.phase.task), rights_to(run, request.user)
     return {
         "rule_sets": list(evaluations),
         "commands": results.commands(evaluations, lines),
         "lines": lines,
         "withheld": sorted({one.withheld for line in lines for one in line.numbers if one and one.withheld}),
         "limits": list(limits_in_words(run.phase)),
-        "untold": untold_lines(first) if audience in RUNS_THE_SEASON else [],
+        "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line.differs],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
         "notes": results.notes(evaluations),
@@ -259,6 +251,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "figures": figures,
         "min_class_size": secrecy_of(run.phase).min_class_size if any(hidden.values()) else 0,
         "label_shares": shares,
+        "reads_values": may is not None and may.values,
         "gold": first.gold,
         "predecessor": results.predecessor(run, first.gold) if run.status == Status.SCORED else None,
         "has_claims": any(map(has_claims, evaluations.values())),
@@ -272,10 +265,65 @@ def confirming(run: Submission, viewer: object) -> dict[str, Any]:
     if not phase.confirms_results or now() < phase.closes or run.team_id is None:
         return {}
     refused = why_not(phase)
-    is_told = frozen_at(phase, audience_of(phase, viewer)) is None and may_see_scores(run, viewer)
+    is_told = visibility.frozen_at(
+        phase, visibility.audience_of(phase, viewer)
+    ) is None and visibility.may_see_scores(run, viewer)
     result = result_of(run) if is_told else None
     if is_told and result is None:
         return {}
     leads = Membership.objects.filter(team=run.team_id, role=Membership.Role.LEAD)
     is_lead = isinstance(viewer, User) and leads.filter(user=viewer).exists()
     return {"result": result, "result_refused": sentence(refused) if refused else "", "is_lead": is_lead}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsQuery(Query):
+    """``name`` is the response to turn to."""
+
+    rules: str = text_from("rules")
+    page: int = number_from("page", default=1)
+    name: str = text_from("id")
+
+
+def _with_claims(viewer: object, pk: int) -> tuple[Submission, bool]:
+    """The run, and whether it stands on a board as the viewer sees it; who sees it anyway needs no board."""
+    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
+    stands = run is not None and (
+        visibility.may_see_submission(run, viewer) or standing_of(run.phase, viewer, run.pk) is not None
+    )
+    if run is None or not visibility.may_see_claims(run, viewer, stands=stands):
+        raise Http404(_("There are no claims for you to see at this address."))
+    return run, stands
+
+
+@Pages(_with_claims, "pk", is_public=True).page("runs/claims.html")
+def claims(request: HttpRequest, readable: tuple[Submission, bool]) -> Answer:
+    """Response by response why its recall and precision are what they are."""
+    run, stands = readable
+    viewer, audience = request.user, visibility.audience_of(run.phase, request.user)
+    latest = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
+    evaluations = {rules: evaluation for rules, evaluation in latest.items() if has_claims(evaluation)}
+    if not evaluations:
+        raise Http404(_("This run has not been split into claims, or not yet."))
+    query = ClaimsQuery.of(request.GET)
+    wanted = current_rules(query.rules)
+    rules = wanted if wanted in evaluations else next(iter(evaluations))
+    page = page_of(
+        evaluations[rules],
+        query.page,
+        query.name.strip(),
+        shows_labels=visibility.may_see_labels(run, viewer, stands=stands),
+        shows_passages=visibility.may_see_passages(run, viewer),
+    )
+    is_own = isinstance(viewer, User) and visibility.may_see_submission(run, viewer)
+    return {
+        **place_of(run.phase),
+        "submission": run,
+        "is_own": is_own,
+        "names_team": is_own or visibility.shows_teams(run.phase, audience),
+        "rules": rules,
+        "rule_sets": ClaimsQuery().choices("rules", evaluations, rules),
+        "page": page,
+        "before": ClaimsQuery(rules=rules, page=page.number - 1).with_() if page.number > 1 else "",
+        "after": ClaimsQuery(rules=rules, page=page.number + 1).with_() if page.number < page.pages else "",
+    }

@@ -1,6 +1,4 @@
-"""Sending a run, for one task or for all whose format a file carries: checked as a whole, and told everything
-that is wrong with it before anything counts.
-"""
+"""Sending a run, for one task or for all whose format a file carries: checked before anything counts."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ from citeboard.core.plain_text import plain
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from scoring.runs.team_view import as_told
-from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, Pages, SignedInRequest, entering
+from scoring.web.pages import Answer, Pages, SignedInRequest, entering, place_of
 from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
 from tasks.seasons.cards import card

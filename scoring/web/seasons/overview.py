@@ -1,4 +1,4 @@
-"""The first page, and a season's own."""
+"""The first page, a season's own, and the cards and downloads of its tasks."""
 
 import datetime as dt
 from collections.abc import Callable, Collection, Sequence
@@ -6,34 +6,50 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from citeboard.core import storage
 from citeboard.core.query import whole_number
+from citeboard.core.storage.downloads import download
+from citeboard.core.words import sentence
 from citeboard.teams.access import teams_of
+from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
 from scoring.board.cache import is_visitor, kept_for_visitors, tag_of
 from scoring.board.counting import site_facts
-from scoring.board.formatting import interval, metric_label, shown
-from scoring.board.public_results import FirstPlace, public_first_places, shows_baselines_alone
+from scoring.board.open_gold import described_splits
+from scoring.board.public_results import FirstPlace, public_first_places, public_top, shows_baselines_alone
+from scoring.board.standings import Cell
+from scoring.board.table import Axis, whisker
 from scoring.board.visibility import viewer_of
+from scoring.comparison.drawing import ASKED, Part, drawn_example
 from scoring.exchange import linked_data
-from scoring.exchange.citations import of_season
+from scoring.exchange.citations import of_season, of_task
+from scoring.exchange.data_sets import released_phases
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Sheet
 from scoring.publications.published import leading_of_each
 from scoring.publications.reproduced import is_reproduced
-from scoring.web.pages import Answer, season_readers
-from scoring.web.shared_pages import page_alike
+from scoring.web.pages import Answer, page_alike, season_readers, task_readers
 from tasks.gold.secrecy import with_phases
-from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models import Gold, JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
-from tasks.seasons.access import entered_teams, listed_entries, may_create_seasons, may_help, teams_to_ask
+from tasks.seasons import access
+from tasks.seasons.cards import card
+from tasks.seasons.timeline import time_line
+from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
+from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
 SEASONS_A_PAGE = 12
 
@@ -65,9 +81,7 @@ def _page(
     context: Callable[[], dict[str, Any]],
     reader: tuple[object, ...],
 ) -> HttpResponse:
-    """Kept until something changes on the site: for visitors, and for all who have signed in and are the
-    same ``reader``.
-    """
+    """Kept until something changes on the site, for visitors and for each ``reader``."""
     if isinstance(request.user, User):
         facts = (request.path, query, site_facts(), reader)
         return HttpResponse(page_alike(request, template, context, facts, KEPT_SECONDS))
@@ -88,11 +102,21 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
         state: [line for line in lines if line.state == state]
         for state in ("open", "ahead", "closed", "published")
     }
+    elsewhere = {
+        task.task.task_type.slug: task
+        for line in reversed(by_state["published"])
+        for task in line.tasks
+        if task.reported
+    }
     return {
         **by_state,
+        "shown": [
+            (line, [task_in_small(task, elsewhere.get(task.task.task_type.slug)) for task in line.tasks])
+            for line in by_state["open"]
+        ],
         "page": page,
         "archives": [] if page.has_next() else mounted_archives(),
-        "may_create_seasons": may_create_seasons(request.user),
+        "may_create_seasons": access.may_create_seasons(request.user),
     }
 
 
@@ -101,8 +125,8 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
     sent = Submission.objects.filter(team=OuterRef("team"), phase__task__season=found)
     mine = list(teams_of(request.user))
     line = season_lines(list(Season.objects.with_teams().filter(pk=found.pk)))[0]
-    registrations = list(listed_entries(request.user, found).not_refused().marked())
-    is_helper = may_help(request.user, found)
+    registrations = list(access.listed_entries(request.user, found).not_refused().marked())
+    is_helper = access.may_help(request.user, found)
     return {
         "season": found,
         "line": line,
@@ -121,16 +145,17 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
         "terms": current_terms(found),
         "terms_to_accept": terms_to_accept(found, request.user),
         "to_rate": _sheets_to_rate(request, found),
+        **time_line(found),
     }
 
 
 def _could_ask(request: HttpRequest, season: Season) -> QuerySet[Team]:
     if not isinstance(request.user, User):
         return Team.objects.none()
-    if not season.allows_several_teams and entered_teams(request.user, season).exists():
+    if not season.allows_several_teams and access.entered_teams(request.user, season).exists():
         return Team.objects.none()
     asked = JoinRequest.objects.filter(user=request.user).values("team")
-    return teams_to_ask(request.user, season).exclude(pk__in=asked).order_by("name")
+    return access.teams_to_ask(request.user, season).exclude(pk__in=asked).order_by("name")
 
 
 def _public_teams(
@@ -141,7 +166,7 @@ def _public_teams(
         return {entry.team_id for entry in registrations if entry.is_approved}
     if not season.is_public:
         return ()
-    return set(listed_entries(None, season).approved().values_list("team_id", flat=True))
+    return set(access.listed_entries(None, season).approved().values_list("team_id", flat=True))
 
 
 def _sheets_to_rate(request: HttpRequest, season: Season) -> QuerySet[Sheet]:
@@ -158,14 +183,12 @@ def about(request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class Leader:
-    """Who is first on a board; number, metric and interval are empty where ranks alone are shown."""
+    """Whose published result is the best of a task."""
 
     system: str
     team: str
     number: str
     metric: str
-    interval: str = ""
-    tied: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +197,7 @@ class PhaseLine:
 
     phase: Phase
     state: str
-    leaders: tuple[Leader, ...]
+    leaders: tuple[FirstPlace, ...]
     has_baselines_alone: bool = False
 
 
@@ -238,12 +261,12 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
-    reported = _reported([task for task in tasks if task.is_reported_only])
+    reported = _reported(list(tasks))
     with_phases(tasks)
     for task in tasks:
         phases = []
         for phase in task.phases.all():
-            leaders = tuple(map(_leader, public_first_places(phase)))
+            leaders = public_first_places(phase)
             state = "ahead" if at < phase.opens else "open" if at < phase.closes else "closed"
             phases.append(
                 PhaseLine(
@@ -258,6 +281,46 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
         SeasonLine(season=season, teams=season.teams, tasks=lines[season.pk])  # type: ignore[attr-defined]
         for season in seasons
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallRow:
+    leader: FirstPlace
+    whisker: SafeString
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallTask:
+    """A task as the first page shows it: drawn by its sample, and the first rows of the board it is read for.
+
+    ``published`` has the best of the task's own published results, or of another task of its kind.
+    """
+
+    line: TaskLine
+    published: TaskLine | None
+    asked: str
+    example: Sequence[Part]
+    rows: Sequence[SmallRow]
+
+
+def task_in_small(line: TaskLine, elsewhere: TaskLine | None = None) -> SmallTask:
+    kind, current = line.task.task_type, line.current
+    places = public_top(current.phase) if current and current.state != "ahead" else ()
+    axis = Axis.over(map(_cell, places), places[0].scale) if places else None
+    return SmallTask(
+        line=line,
+        published=line if line.reported else elsewhere,
+        asked=str(ASKED.get(kind.drawn_as, "")),
+        example=drawn_example(kind),
+        rows=[
+            SmallRow(leader=place, whisker=SafeString(whisker(_cell(place), axis, place.interval)))
+            for place in places
+        ],
+    )
+
+
+def _cell(place: FirstPlace) -> Cell:
+    return Cell(place.submission, place.value, place.low, place.high)
 
 
 def _reported(tasks: Sequence[Task]) -> dict[int, Leader]:
@@ -275,12 +338,65 @@ def _reported(tasks: Sequence[Task]) -> dict[int, Leader]:
     return found
 
 
-def _leader(place: FirstPlace) -> Leader:
-    return Leader(
-        system=place.system,
-        team=place.team or "",
-        number="" if place.metric is None else shown(place.value, place.scale),
-        metric=metric_label(place.metric) if place.metric else "",
-        interval=interval(place.low, place.high, place.scale),
-        tied=place.tied,
-    )
+@task_readers.page()
+def task(request: HttpRequest, task: Task) -> Answer:
+    with_phases([task])
+    phases = task.phases.all()
+    released = released_phases(task)
+    golds = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
+    context = {
+        "season": task.season,
+        "task": task,
+        "card": card(task),
+        "example": drawn_example(task.task_type),
+        "citation": of_task(task),
+        "is_released": bool(released),
+        "described": linked_data.data_set_in_page(task, released) if released else "",
+        "has_trec": task.task_type.trec is not None,
+        "has_data_sets": task.task_type.statistics is not None,
+        "phases": [
+            (phase, golds.get(phase.split) if access.may_have_inputs(request.user, phase) else None)
+            for phase in phases
+        ],
+        "open_phases": [phase for phase in phases if phase.is_open()],
+        "now": now(),
+        "terms": terms_to_accept(task.season, request.user),
+        "has_entered": access.entered_teams(request.user, task.season).exists(),
+    }
+    response = render(request, "seasons/task.html", context)
+    response["Link"] = linked_data.task_links(task, released)
+    return response
+
+
+@require_safe
+def inputs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponseBase:
+    """What participants may have of a split, by session or token: never its gold."""
+    person = asking_user(request)
+    found = access.phase_for(person, season, task, phase)
+    try:
+        access.require_inputs(person, found)
+    except InputsNotReleased:
+        gold = None
+    except TermsNotAccepted as refused:
+        terms = f"{settings.BASE_URL}{reverse('terms', args=[found.task.season.slug])}"
+        where = _("They are at %(address)s.") % {"address": terms}
+        raise PermissionDenied(f"{sentence(refused)} {where}") from refused
+    else:
+        gold = Gold.objects.current(found)
+    if gold is None:
+        raise Http404(_("The inputs of this phase are not published yet."))
+    name = f"{found.task.season.slug}-{found.task.slug}-{found.split}-inputs.zip"
+    return download(request, storage.gold, gold.public, filename=name, content_type="application/zip")
+
+
+@task_readers.page("seasons/data_sets.html")
+def data_sets(request: HttpRequest, task: Task) -> Answer:
+    if task.task_type.statistics is None:
+        raise Http404(_("The data of this task are not described by data set."))
+    return {
+        "splits": described_splits(task, request.user),
+        "may_organise": access.may_organise(request.user, task.season),
+        "max_input": MAX_INPUT,
+        "max_output": MAX_OUTPUT,
+        "phrases": SELF_REFERENCES,
+    }

@@ -30,15 +30,15 @@ from scoring.publications.published import (
     PublishedQuery,
     as_printed,
     by_class,
+    concluded,
     headline,
     measures_by_class,
     measures_of,
     published_of,
     rows_of,
 )
-from scoring.publications.reproduced import is_reproduced, tables_of
-from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, Pages, attachment, season_readers, task_readers
+from scoring.publications.reproduced import conclusions_of, is_reproduced, reproduced_of
+from scoring.web.pages import Answer, Pages, attachment, place_of, season_readers, task_readers
 from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for
 
@@ -70,6 +70,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
         "several": len(results.by_class) > 1,
         "measures": measures_by_class(results.by_class, query),
         "others": [_whole(other.table) for other in results.others],
+        "conclusions": concluded({table.table.pk: table.table for table in results.tables}.values()),
         "phases": task.phases.all(),
     }
 
@@ -94,7 +95,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
     tasks = list(season.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
         raise Http404(_("Nothing of this season is computed again beside published results."))
-    tables = tables_of(tasks, request.user)
+    tables = [table for task in tasks if is_reproduced(task) for table in reproduced_of(task, request.user)]
     figures = {
         f"reproduced-chart-{place}": table.bars
         for place, table in enumerate(tables, start=1)
@@ -102,7 +103,12 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
     }
     if wanted := request.GET.get("figure"):
         return figure_response(figures, wanted)
-    return {"tables": tables, "figures": figures, "figure_address": lambda name: f"?figure={name}"}
+    return {
+        "tables": tables,
+        "conclusions": conclusions_of(tables),
+        "figures": figures,
+        "figure_address": lambda name: f"?figure={name}",
+    }
 
 
 @require_safe
@@ -114,8 +120,13 @@ def papers(request: HttpRequest) -> HttpResponse:
 @require_safe
 def paper(request: HttpRequest, key: str) -> HttpResponse:
     paper = get_object_or_404(Paper, key=key)
-    tables = [_whole(table) for table in paper.tables.all()]
-    context = {"paper": paper, "tables": tables, "citation": of_paper(paper)}
+    tables = list(paper.tables.all())
+    context = {
+        "paper": paper,
+        "tables": list(map(_whole, tables)),
+        "conclusions": concluded(tables),
+        "citation": of_paper(paper),
+    }
     return render(request, "publications/paper.html", context)
 
 

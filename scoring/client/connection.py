@@ -45,7 +45,7 @@ class Answer:
     headers: Mapping[str, str]
 
 
-class Site:
+class Connection:
     """``address`` is that of the home page. Raises Refused where a token would travel in the clear."""
 
     def __init__(self, address: str, token: str = "") -> None:
@@ -71,6 +71,11 @@ class Site:
         while page["next"]:
             page = self._sent(self._own(page["next"])).body
             yield from page["results"]
+
+    def post(self, path: str, fields: Mapping[str, object]) -> Any:
+        """Sent once: whether it was done is not known where no answer comes."""
+        headers = {"Content-Type": "application/json"}
+        return self._once(self._api(path), headers, json.dumps(fields).encode()).body
 
     def post_file(
         self, path: str, fields: Mapping[str, str], run: Path, more: Mapping[str, Path] | None = None
@@ -125,7 +130,7 @@ class Site:
     def _sent(self, address: str) -> Answer:
         return _retried(lambda: self._once(address, {}, None))
 
-    def _once(self, address: str, headers: Mapping[str, str], body: MultipartFile | None) -> Answer:
+    def _once(self, address: str, headers: Mapping[str, str], body: MultipartFile | bytes | None) -> Answer:
         with self._opened(address, headers, body) as answer:
             try:
                 return Answer(json.loads(answer.read()), dict(answer.headers))
@@ -135,7 +140,7 @@ class Site:
                 ) from fault
 
     def _opened(
-        self, address: str, headers: Mapping[str, str], body: MultipartFile | None = None
+        self, address: str, headers: Mapping[str, str], body: MultipartFile | bytes | None = None
     ) -> http.client.HTTPResponse:
         fixed_headers = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
         if self._token:
@@ -288,10 +293,7 @@ def write_tokens(path: Path, tokens: Tokens) -> None:
 
 
 def chosen_site(address: str | None) -> tuple[str, str]:
-    """The site's address and the token for it, which is empty where there is none.
-
-    What the command line says goes before the environment, and that before the file.
-    """
+    """Address and token: the command line goes before the environment, and that before the file."""
     site = address or os.environ.get(SITE, "")
     token = os.environ.get(TOKEN, "")
     if not (site and token):

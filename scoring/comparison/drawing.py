@@ -1,0 +1,282 @@
+"""An instance as a page draws it: what is given, gold and answers, in pieces that say who has them."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from scoring.offline.sample import shipped_sample
+from tasks.types import TaskType, task_type
+from tasks.types.base import (
+    ALIKE,
+    IMPLIED,
+    LABELS,
+    LINES,
+    MARKS,
+    MISSED,
+    RANKING,
+    RIGHT,
+    SENTENCES,
+    TEXTS,
+    WRONG,
+    ShownInstance,
+)
+
+#: Who has a piece or a line: gold and answer, one of them, or none; a place in a text that the task is about.
+BOTH, GOLD, ANSWER, PLACE = "both", "gold", "answer", "place"
+OUTCOME_LABELS = {
+    ALIKE: gettext_lazy("wrong, with words of the citation"),
+    WRONG: gettext_lazy("wrong, without words of the citation"),
+    IMPLIED: gettext_lazy("missed, without words of the citation"),
+    MISSED: gettext_lazy("missed, with words of the citation"),
+    RIGHT: gettext_lazy("right"),
+}
+#: How an instance came out besides.
+EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
+HITS = {"hit-1": 1, "hit-2-3": 3, "hit-4-10": 10}
+NO_HIT = "no-hit"
+KIND_LABELS = OUTCOME_LABELS | {
+    EMPTY: gettext_lazy("no answer"),
+    NEAR: gettext_lazy("near miss: up to two sentences beside"),
+    NO_MARK: gettext_lazy("no mark of a passage"),
+    NOTHING_SHARED: gettext_lazy("no word shared with the gold"),
+    "hit-1": gettext_lazy("cited paper first"),
+    "hit-2-3": gettext_lazy("cited paper second or third"),
+    "hit-4-10": gettext_lazy("cited paper fourth to tenth"),
+    NO_HIT: gettext_lazy("cited paper not in the first ten"),
+}
+NEAR_BY = 2
+#: What a task asks, in a sentence.
+ASKED = {
+    SENTENCES: gettext_lazy("Which sentences of the cited paper does this citation mean?"),
+    RANKING: gettext_lazy("Which paper is cited here?"),
+    TEXTS: gettext_lazy("Write this text from what is given."),
+    MARKS: gettext_lazy("Answer from the passages, with a mark where each claim comes from."),
+    LABELS: gettext_lazy("Which label fits what is given?"),
+    LINES: gettext_lazy("What fits what is given?"),
+}
+#: Shorter words are shared by any two texts.
+MIN_SHARED = 4
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"^\d+\. ")
+_GRADE = re.compile(r" \(\d+\)$")
+_MARK = re.compile(r"\[\d+\]")
+_PLACE = re.compile(r"<(?:OTHER)?REF>")
+#: Tags around the parts of what is given for a citation text.
+_TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
+
+
+class Piece(NamedTuple):
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """``words`` say in words what the ``kind`` shows in colour."""
+
+    pieces: Sequence[Piece]
+    kind: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """``kind`` is `gold`, `answer`, `given` or, of a text in which the answers are marked, `paper`."""
+
+    heading: str
+    kind: str
+    lines: Sequence[Line]
+    is_numbered: bool = False
+
+    @property
+    def characters(self) -> int:
+        return sum(len(piece.text) for line in self.lines for piece in line.pieces)
+
+
+Judged = Sequence[tuple[str, str]]
+
+
+def drawn(
+    form: str, *, given: str, gold: str, answers: Mapping[str, str], judged: Mapping[str, Judged]
+) -> list[Part]:
+    """``answers`` go by the name of their run, ``judged`` too; what is not to be seen is empty."""
+    parts = [Part(_("Given"), "given", _given(form, given, answers.values()))] if given else []
+    if form == SENTENCES and any(judged.values()):
+        return [*parts, Part(_("The cited paper"), "paper", _sentences(judged))]
+    draw = _DRAWN.get(form, _as_texts)
+    if gold:
+        parts.append(Part(_("Gold"), GOLD, draw(gold, list(answers.values()), GOLD)))
+    for name, answer in answers.items():
+        lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
+        heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
+        parts.append(Part(heading, ANSWER, lines, form == RANKING))
+    return parts
+
+
+def _given(form: str, text: str, answers: Iterable[str]) -> list[Line]:
+    if form == TEXTS:
+        text = _TAGS.sub("", text)
+    lines = [line for line in text.split("\n") if line.strip()]
+    if form != MARKS:
+        return [Line(_marked(line, _PLACE)) for line in lines]
+    cited = {mark for answer in answers for mark in _MARK.findall(answer)}
+    drawn_lines = [Line([Piece(lines[0])])] if lines else []
+    for line in lines[1:]:
+        is_cited = line.partition(" ")[0] in cited
+        words = _("cited") if is_cited else _("not cited")
+        drawn_lines.append(Line(_marked(line, _MARK, 1), ANSWER if is_cited else "", words))
+    return drawn_lines
+
+
+def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
+    pieces, end = [], 0
+    for number, match in enumerate(pattern.finditer(text), start=1):
+        names = {"<REF>": _("[cited here]"), "<OTHERREF>": _("[another citation]")}
+        shown = names.get(match[0], match[0])
+        pieces += [Piece(text[end : match.start()]), Piece(shown, PLACE)]
+        end = match.end()
+        if number == count:
+            break
+    return [piece for piece in (*pieces, Piece(text[end:])) if piece.text]
+
+
+def _sentences(judged: Mapping[str, Judged]) -> list[Line]:
+    """The sentences of all runs in the order of the paper, each with who has it."""
+    order: dict[str, list[tuple[str, str]]] = {}
+    for name, outcomes in judged.items():
+        for outcome, sentence in outcomes:
+            order.setdefault(sentence, []).append((name, outcome))
+    lines = []
+    for sentence in sorted(order, key=_sentence_number):
+        told = order[sentence]
+        in_gold = any(outcome in (RIGHT, IMPLIED, MISSED) for _name, outcome in told)
+        having = [name for name, outcome in told if outcome in (RIGHT, ALIKE, WRONG)]
+        kind = BOTH if in_gold and having else GOLD if in_gold else ANSWER if having else ""
+        if len(judged) == 1:
+            words = str(OUTCOME_LABELS.get(told[0][1], ""))
+        else:
+            words = ", ".join([*([_("gold")] if in_gold else []), *having])
+        lines.append(Line([Piece(sentence, kind)], kind, words))
+    return lines
+
+
+def _sentence_number(sentence: str) -> int:
+    digits = re.match(r"\[\D*(\d+)", sentence)
+    return int(digits[1]) if digits else 0
+
+
+def _as_ranking(text: str, others: Sequence[str], own: str) -> list[Line]:
+    names = {_candidate(line) for other in others for line in other.split("\n")}
+    words = {GOLD: _("found"), ANSWER: _("the cited paper")}
+    missed = {GOLD: _("not among those shown"), ANSWER: ""}
+    lines = []
+    for line in text.split("\n"):
+        name = _candidate(line)
+        is_shared = name in names
+        kind = BOTH if is_shared else GOLD if own == GOLD and others else ""
+        told = words[own] if is_shared else missed[own] if others else ""
+        lines.append(Line([Piece(name, kind)], kind, told))
+    return lines
+
+
+def _candidate(line: str) -> str:
+    return _GRADE.sub("", _NUMBER.sub("", line)).strip()
+
+
+def _as_lines(text: str, others: Sequence[str], own: str) -> list[Line]:
+    there = {line for other in others for line in other.split("\n")}
+    words = {BOTH: _("gold and answer"), GOLD: _("gold alone"), ANSWER: _("answer alone")}
+    kinds = [(line, BOTH if line in there else own if others else "") for line in text.split("\n")]
+    return [Line([Piece(line, kind)], kind, words.get(kind, "")) for line, kind in kinds]
+
+
+def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
+    """Words that another text has too are marked, and the marks of passages."""
+    shared = _shared_words(others)
+    lines = []
+    for line in text.split("\n"):
+        pieces: list[Piece] = []
+        for piece in _marked(line, _MARK):
+            pieces += [piece] if piece.kind else _overlap(piece.text, shared)
+        lines.append(Line(pieces))
+    return lines
+
+
+def _shared_words(texts: Sequence[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text.casefold()) if len(word) >= MIN_SHARED}
+
+
+def _overlap(text: str, shared: set[str]) -> list[Piece]:
+    pieces, end = [], 0
+    for match in _WORD.finditer(text):
+        if match[0].casefold() in shared:
+            pieces += [Piece(text[end : match.start()]), Piece(match[0], BOTH)]
+            end = match.end()
+    return [piece for piece in (*pieces, Piece(text[end:])) if piece.text]
+
+
+_DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
+    RANKING: _as_ranking,
+    LABELS: _as_lines,
+    LINES: _as_lines,
+}
+
+
+def kinds_of(form: str, shown: ShownInstance) -> set[str]:
+    """How an instance came out; of labels as `GOLD → ANSWER`. It tells the gold."""
+    if not shown.answer:
+        return {EMPTY}
+    if form == SENTENCES:
+        kinds = {outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS}
+        gold = [number for number, is_gold in _numbered(shown.judged, (RIGHT, IMPLIED, MISSED)) if is_gold]
+        wrong = [number for number, is_wrong in _numbered(shown.judged, (ALIKE, WRONG)) if is_wrong]
+        return kinds | {NEAR for one in wrong for other in gold if abs(one - other) <= NEAR_BY}
+    if form == RANKING:
+        cited = {_candidate(line) for line in shown.gold.split("\n")}
+        ranked = enumerate((_candidate(line) for line in shown.answer.split("\n")), start=1)
+        first = next((place for place, name in ranked if name in cited), math.inf)
+        return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
+    if form == LABELS:
+        return {f"{_joined(shown.gold)} → {_joined(shown.answer)}"}
+    if form == MARKS:
+        return set() if _MARK.search(shown.answer) else {NO_MARK}
+    if form == TEXTS and not _shared_words([shown.gold]) & _shared_words([shown.answer]):
+        return {NOTHING_SHARED}
+    return set()
+
+
+def kind_label(kind: str) -> str:
+    return str(KIND_LABELS.get(kind, kind))
+
+
+def _numbered(judged: Judged, outcomes: Sequence[str]) -> list[tuple[int, bool]]:
+    return [(_sentence_number(text), outcome in outcomes) for outcome, text in judged]
+
+
+def _joined(lines: str) -> str:
+    return ", ".join(lines.split("\n"))
+
+
+def draw(form: str, shown: ShownInstance) -> list[Part]:
+    """All of an instance, for whoever may see all of it."""
+    return drawn(
+        form, given=shown.given, gold=shown.gold, answers={"": shown.answer}, judged={"": shown.judged}
+    )
+
+
+def drawn_example(kind: TaskType) -> list[Part]:
+    """Nothing where no sample comes with the type."""
+    shown = example_of(kind.slug)
+    return draw(kind.drawn_as, shown) if shown else []
+
+
+@cache
+def example_of(slug: str) -> ShownInstance | None:
+    """The first instance with an answer of the sample that comes with a type; None where none does."""
+    return next((shown for shown in shipped_sample(task_type(slug)) if shown.answer), None)

@@ -1,0 +1,403 @@
+"""A task that is declared on the site: gold is read, a declaration proposed, tried on a board, and kept."""
+
+import datetime as dt
+import secrets
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.core import signing
+from django.core.files import File
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from citeboard.core import storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.acts.declared import LinesField, MomentField
+from scoring.offline.proposing import DAMAGED, ITSELF, PROGRAM, RUNS_MEASURES
+from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, sent
+from scoring.worker.declaring import NotDeclared, change_task, free_slug, new_task
+from scoring.worker.rescoring import GoldRefused
+from tasks.models import Gold, Season, Task
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.submissions.uploads import received
+from tasks.types.declared.baselines import BASELINES
+from tasks.types.declared.folder import CARD, SAMPLE, TOML
+from tasks.types.declared.own_measures import MEASURES, read_measures
+from tasks.types.declared.proposals import measures_of
+from tasks.types.problems import Problem, capped, from_values
+
+Told = dict[str, Any]
+#: Characters of a `measures.py`.
+MAX_MEASURES = 50_000
+SALT, A_DAY = "declared-task", 86_400
+#: For how long the first phase is proposed to be open.
+OPEN_FOR = dt.timedelta(days=90)
+FORMS = {
+    "labels": gettext_lazy("Labels: one or several for each instance"),
+    "ranking": gettext_lazy("Ranking: candidates in order, the best first"),
+    "text": gettext_lazy("Text: compared with references"),
+    "spans": gettext_lazy("Spans: places in a text"),
+    "evidence": gettext_lazy("Evidence: documents and sentences for a claim"),
+    "numbers": gettext_lazy("Numbers: how similar, how good"),
+}
+#: What [task.answer] says by form: fields of the gold, choices, lines, words and numbers.
+FIELD, LINES, WORD, NUMBER = "field", "lines", "word", "number"
+GIVEN = ("none", "optional", "needed")
+ANSWERS: dict[str, dict[str, Any]] = {
+    "labels": {
+        "labels": LINES,
+        "positive": WORD,
+        "abstain": WORD,
+        "probabilities": GIVEN,
+        "confidence": GIVEN,
+    },
+    "ranking": {"query": FIELD, "candidates": FIELD},
+    "text": {},
+    "spans": {"text": FIELD, "labels": LINES},
+    "evidence": {"labels": LINES, "abstain": WORD},
+    "numbers": {"least": NUMBER, "most": NUMBER, "step": NUMBER},
+}
+LABELS = {
+    "labels": gettext_lazy("Labels, one a line"),
+    "positive": gettext_lazy("Label that precision, recall and F1 are of"),
+    "abstain": gettext_lazy("Word for an answer that is withheld"),
+    "probabilities": gettext_lazy("Probabilities of the labels"),
+    "confidence": gettext_lazy("Confidence in the label given"),
+    "query": gettext_lazy("Field with the query"),
+    "candidates": gettext_lazy("Field with the candidates of each instance"),
+    "text": gettext_lazy("Field with the text"),
+    "least": gettext_lazy("Least number"),
+    "most": gettext_lazy("Largest number"),
+    "step": gettext_lazy("Step"),
+}
+
+
+class GoldOfTask(forms.Form):
+    """What is asked first: the rest follows from the file."""
+
+    title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
+    form = forms.ChoiceField(label=gettext_lazy("Form of an answer"), choices=list(FORMS.items()))
+    file = forms.FileField(
+        label=gettext_lazy("Gold"),
+        help_text=gettext_lazy(
+            "JSON lines, JSON, CSV or TSV, an instance a line; with a pool of candidates or documents a "
+            "zip of both."
+        ),
+    )
+
+
+class DeclarationForm(forms.Form):
+    """A declaration as a form: what it does not show stays as it is."""
+
+    title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
+    card = forms.CharField(
+        label=gettext_lazy("What participants read"),
+        widget=forms.Textarea(attrs={"rows": 12}),
+        max_length=50_000,
+        help_text=gettext_lazy("Markdown, with the sections that stand here."),
+    )
+
+    def __init__(self, data: Any, draft: Told, season: Season) -> None:
+        self.task: Told = draft["task"]
+        gold, said = self.task["gold"], self.task.get("answer", {})
+        known = {own["name"]: own for own in map(_as_dimension, self.task.get("dimensions", []))}
+        baselines = [own["name"] for own in self.task.get("baselines", [])]
+        self.dimensions = {
+            **{field["name"]: {"name": field["name"], "field": field["name"]} for field in draft["fields"]},
+            **known,
+        }
+        text = draft["files"].get(MEASURES, "")
+        initial = {
+            "title": self.task["title"], "card": draft["card"],
+            "key": gold.get("id", "id"), "gold": gold["field"], "unit": self.task.get("unit", ""),
+            "shown": gold.get("shown", []), "hidden": gold.get("hidden", []), "dimensions": list(known),
+            "baselines": baselines, **said,
+        }  # fmt: skip
+        super().__init__(data, initial=initial, label_suffix="")
+        fields = [(field["name"], _counts(field, draft["instances"])) for field in draft["fields"]]
+        whole = [(name, words) for name, words in fields if "." not in name]
+        one, many = self._one, self._many
+        one("key", _("Field with the id"), whole)
+        one("gold", _("Field with the answer"), fields)
+        one("unit", _("Field of what belongs together"), [("", _("each instance is by itself")), *fields])
+        many("shown", _("Fields that participants see; all else is secret"), whole)
+        if parts := [own for own in fields if "." in own[0]]:
+            many("hidden", _("Of these, parts that are taken out"), parts)
+        dimensions = [(name, dict(fields).get(name, name)) for name in self.dimensions]
+        many("dimensions", _("Classes that scores are broken down by, which may be secret"), dimensions)
+        for name, kind in ANSWERS[self.task["form"]].items():
+            own = forms.FloatField if kind == NUMBER else LinesField if kind == LINES else forms.CharField
+            if kind in (WORD, NUMBER, LINES):
+                self.fields[name] = own(
+                    label=LABELS[name], required=name == "labels" and self.task["form"] != "spans"
+                )
+            else:
+                choices = [("", _("none")), *fields] if kind == FIELD else [(word, word) for word in kind]
+                one(name, LABELS[name], choices)
+        classes = read_measures(text, MEASURES, []).classes
+        #: By rule set and name, as it says them, the measures that it may have.
+        self.measures: list[Told] = []
+        for number, rules in enumerate(self.task["rules"]):
+            own_measures = measures_of({**self.task, "rules": [rules]})
+            self.measures.append({**dict(zip(classes, classes, strict=True)), **own_measures})
+            self._rule_set(number, rules)
+        if own_baselines := [
+            name for name in BASELINES[self.task["form"]] if name in baselines or name != "tfidf-logistic"
+        ]:
+            many("baselines", _("Baselines"), [(name, name) for name in own_baselines])
+        self.fields["own_measures"] = forms.CharField(
+            label=_("measures.py, where a measure of one's own is needed"),
+            required=False,
+            strip=False,
+            initial=text,
+            max_length=MAX_MEASURES,
+            widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+            help_text=_(
+                "Preview shows its measures among the others; the site may want to approve it first."
+            ),
+        )
+        if draft["edits"]:
+            reason = _(
+                "Where numbers change: what was corrected. Teams read it beside the change of their scores."
+            )
+            self.fields["reason"] = forms.CharField(
+                label=_("Reason"), required=False, max_length=500, help_text=reason
+            )
+        else:
+            now = timezone.now().replace(second=0, microsecond=0)
+            for name, words, at in (("opens", _("Opens"), now), ("closes", _("Closes"), now + OPEN_FOR)):
+                self.fields[name] = MomentField(label=words, zone=season.zone, initial=at)
+        self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
+        self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
+
+    def _rule_set(self, number: int, rules: Told) -> None:
+        end, of = (
+            f"_{number + 1}" if number else "",
+            f" ({rules['name']})" if len(self.task["rules"]) > 1 else "",
+        )
+        has = [own if isinstance(own, str) else own["name"] for own in rules["measures"]]
+        self.initial.update({f"measures{end}": has, f"first{end}": has[0]})
+        names = [(name, name) for name in self.measures[number]]
+        self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
+        self._one(f"first{end}", _("The measure that ranks") + of, names)
+        # A ranking that is missing finds nothing; a number that is missing is refused.
+        missing = rules.get("missing", "wrong")
+        if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
+            self.initial[f"missing{end}"] = missing
+            ways = [("wrong", _("it is wrong")), ("left-out", _("it is left out"))]
+            self._one(f"missing{end}", _("An instance without an answer") + of, ways)
+
+    def _one(self, name: str, label: Any, choices: list[Any]) -> None:
+        # Fields that the counts do not name stand in declarations too, such as parts of parts.
+        present = self.initial.get(name)
+        more = [(present, present)] if present and present not in dict(choices) else []
+        self.fields[name] = forms.ChoiceField(label=label, choices=[*choices, *more], required=bool(present))
+
+    def _many(self, name: str, label: Any, choices: list[Any], *, is_needed: bool = False) -> None:
+        more = [(own, own) for own in self.initial.get(name, ()) if own not in dict(choices)]
+        self.fields[name] = forms.MultipleChoiceField(
+            label=label, choices=[*choices, *more], required=is_needed, widget=forms.CheckboxSelectMultiple
+        )
+
+    def declared(self) -> Told:
+        """The table `task` as the form says it."""
+        given = self.cleaned_data
+        gold = {**self.task["gold"], "id": given["key"], "field": given["gold"]}
+        gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
+        said = {**self.task.get("answer", {})}
+        said |= {name: given[name] for name in ANSWERS[self.task["form"]]}
+        rule_sets = []
+        for number, rules in enumerate(self.task["rules"]):
+            end = f"_{number + 1}" if number else ""
+            first, ticked = given[f"first{end}"], given[f"measures{end}"]
+            names = [first, *(name for name in ticked if name != first)]
+            changed = {"measures": [self.measures[number][name] for name in names]}
+            if f"missing{end}" in given:
+                changed["missing"] = given[f"missing{end}"]
+            rule_sets.append({**rules, **changed})
+        kept = {own["name"]: own for own in self.task.get("baselines", [])}
+        task = {
+            **self.task,
+            "title": given["title"],
+            "unit": given["unit"],
+            "dimensions": [self.dimensions[name] for name in given["dimensions"]],
+            "gold": _without_empty(gold),
+            "answer": _without_empty(said),
+            "rules": rule_sets,
+            "baselines": [kept.get(name, {"name": name}) for name in given.get("baselines", [])],
+        }
+        return _without_empty(task)
+
+
+def _without_empty(values: Told) -> Told:
+    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+
+
+def _as_dimension(own: Any) -> Told:
+    return {"name": own, "field": own} if isinstance(own, str) else own
+
+
+def _counts(field: Told, instances: int) -> str:
+    words = _("%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)")
+    return words % {**field, "all": instances}
+
+
+@organisers.form("organise/declare.html", "settings", back="organise-settings season")
+def declare(request: SignedInRequest, season: Season, task: Task | None = None) -> Answer:
+    """A new task from its gold, or the declaration of one that is there."""
+    if task is not None and not task.declaration_id:
+        raise Http404(_("The task is a built-in type."))
+    context: Told = {"edits": task}
+    draft = _draft_sent(request, season, task)
+    if draft is None and task is not None:
+        draft = _draft_of(task)
+        told = _looked(request.user, draft)
+        return context | _shown(DeclarationForm(None, {**draft, **_facts(told)}, season), told)
+    if draft is None:
+        first = GoldOfTask(**sent(request), label_suffix="")
+        if not first.is_valid():
+            return context | {"form": first}
+        with refusals_at(first, "title"):
+            slug = free_slug(season, first.cleaned_data["title"])
+        if first.errors:
+            return context | {"form": first}
+        draft, told = _begun(request, season, first, slug)
+        if not told.get("task"):
+            return context | {"form": first, **_problems(told)}
+        return context | _shown(DeclarationForm(None, draft, season), told)
+    draft["files"] = {name: text for name, text in draft["files"].items() if name != MEASURES}
+    if own := request.POST.get("own_measures", "").strip():
+        draft["files"][MEASURES] = own.replace("\r\n", "\n")[:MAX_MEASURES] + "\n"
+    form = DeclarationForm(request.POST, draft, season)
+    if not form.is_valid():
+        return context | {"form": form}
+    told = _looked(request.user, {**draft, "task": form.declared(), "card": form.cleaned_data["card"]})
+    if "save" not in request.POST or told["problems"]:
+        return context | _shown(form, told)
+    with refusals_at(form, None):
+        try:
+            return _saved(request, season, task, draft, form, told)
+        except GoldRefused as refused:
+            told["problems"] = [problem.as_dict() for problem in refused.problems]
+    return context | _shown(form, told)
+
+
+def _saved(
+    request: SignedInRequest,
+    season: Season,
+    task: Task | None,
+    draft: Told,
+    form: DeclarationForm,
+    told: Told,
+) -> str:
+    given = form.cleaned_data
+    files = {**_without_sample(draft["files"]), **told["files"]}
+    if task is not None:
+        again = change_task(task=task, files=files, reason=given["reason"], by=request.user)
+        words = _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
+        return words % {"task": task}
+    made = new_task(
+        season=season, files=files, stored=draft["stored"], filename=draft["filename"],
+        opens=given["opens"], closes=given["closes"], by=request.user,
+    )  # fmt: skip
+    storage.gold.delete(draft["stored"])
+    words = _("%(task)s is saved with %(instances)s.")
+    return words % {"task": made, "instances": counted(told["instances"], "instance")}
+
+
+def _begun(request: SignedInRequest, season: Season, first: GoldOfTask, slug: str) -> tuple[Told, Told]:
+    """The file stays in the storage of gold; where nothing is saved in time it is pruned like any that no row
+    names.
+    """
+    given = first.cleaned_data
+    with received(given["file"]) as upload:
+        with upload.path.open("rb") as content:
+            stored = storage.gold.save(f"drafts/{secrets.token_hex(16)}.upload", File(content))
+        draft = {
+            "season": season.pk, "edits": None, "stored": stored, "filename": upload.filename,
+            "form": given["form"], "slug": slug, "title": given["title"], "task": None, "files": {},
+            "card": "",
+        }  # fmt: skip
+        told = _looked(request.user, draft)
+    return {**draft, **_facts(told)}, told
+
+
+def _draft_of(task: Task) -> Told:
+    declared = task.task_type.declared
+    gold = Gold.objects.filter(task=task).order_by("-number").first()
+    assert declared is not None
+    if gold is None:
+        raise NotDeclared(_("the task has no gold that its declaration could be tried on"))
+    files = {name: text for name, text in declared.files.items() if name not in (TOML, CARD)}
+    return {
+        "season": task.season_id, "edits": task.pk, "stored": gold.file, "filename": "gold.zip",
+        "form": declared.form, "slug": declared.name, "title": task.title, "files": files,
+        "card": declared.files[CARD], "task": tomllib.loads(declared.files[TOML])["task"],
+    }  # fmt: skip
+
+
+def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told | None:
+    try:
+        draft: Told = signing.loads(request.POST.get("draft", ""), salt=SALT, max_age=A_DAY)
+    except signing.BadSignature:
+        return None
+    is_ours = draft["season"] == season.pk and draft["edits"] == (task.pk if task else None)
+    return draft if is_ours and storage.gold.exists(draft["stored"]) else None
+
+
+def _facts(told: Told) -> Told:
+    return {name: told[name] for name in ("task", "fields", "instances", "card") if name in told}
+
+
+def _looked(by: User, draft: Told) -> Told:
+    """What a confined process finds in the file."""
+    given = {name: draft[name] for name in ("filename", "form", "slug", "title", "task")}
+    files = _without_sample(draft["files"])
+    given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
+    if MEASURES in files:
+        try:
+            season = Season.objects.get(pk=draft["season"])
+            bring_measures(files[MEASURES], by=by, season=season)
+        except MeasuresRefused as refused:
+            return {"problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]}
+        given[RUNS_MEASURES] = True
+    with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
+        path = storage.local_copy(storage.gold, draft["stored"], Path(folder))
+        try:
+            with read_upload(PROGRAM, path, given, owner=by, limits=limits_for_organisers()) as done:
+                told: Told = done.result
+        except UploadUnreadable as unreadable:
+            told = {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
+    return told
+
+
+def _without_sample(files: Told) -> Told:
+    return {name: text for name, text in files.items() if not name.startswith(f"{SAMPLE}/")}
+
+
+def _problems(told: Told) -> Told:
+    problems, more = capped(from_values(told["problems"]))
+    return {"problems": problems, "more": more}
+
+
+def _shown(form: DeclarationForm, told: Told) -> Told:
+    names = {ITSELF: _("The gold itself"), DAMAGED: _("The gold, each third answer changed")}
+    rows = [
+        {"system": names.get(row["system"], row["system"]), "values": row["scores"].values()}
+        for row in told.get("board", ())
+    ]
+    columns = list(told["board"][0]["scores"]) if rows else []
+    return {
+        "form": form,
+        "columns": columns,
+        "rows": rows,
+        "fields": told.get("fields", ()),
+        **_problems(told),
+    }

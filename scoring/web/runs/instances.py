@@ -1,0 +1,275 @@
+"""Instances as people read them: of one run, of two, and of all systems of a board."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from citeboard.core.plain_text import plain
+from scoring.board import visibility
+from scoring.board.comparisons import Unreadable
+from scoring.board.exports import csv_text
+from scoring.board.formatting import dimension_label, metric_label, shown
+from scoring.board.query import board_of
+from scoring.board.standings import Column, Row
+from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
+from scoring.comparison.drawing import drawn, kind_label
+from scoring.comparison.reading import (
+    ORDERS,
+    SWAPPED,
+    WHICH,
+    Page,
+    ReadInstance,
+    Rights,
+    others_of,
+    read_all,
+    read_own,
+    read_two,
+    rights_to,
+)
+from scoring.exchange.formats import ZIP, with_samples
+from scoring.exchange.results import Results
+from scoring.exchange.workbook import XLSX, workbook
+from scoring.metrics import Metric
+from scoring.models import Evaluation
+from scoring.runs.claims import has_claims
+from scoring.runs.results import latest_evaluations
+from scoring.web.pages import Answer, Pages, attachment, phase_readers, place_of, private
+from tasks.models import Phase, Season, Submission
+from tasks.types.base import current_rules
+
+LABELS = ORDERS | WHICH
+TABLES = {CSV_FILE: "CSV", WORKBOOK: "Excel"}
+
+
+def _with_rights(viewer: object, pk: int) -> tuple[Submission, Rights]:
+    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
+    is_shown = (
+        run is not None and Season.objects.visible_to(viewer).filter(pk=run.phase.task.season_id).exists()
+    )
+    rights = rights_to(run, viewer) if run is not None and is_shown else None
+    if run is None or rights is None:
+        raise Http404(_("There are no answers for you to see at this address."))
+    return run, rights
+
+
+@Pages(_with_rights, "pk", is_public=True).page()
+def instances(request: HttpRequest, readable: tuple[Submission, Rights]) -> Answer:
+    run, rights = readable
+    audience = visibility.audience_of(run.phase, request.user)
+    evaluations = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
+    if not evaluations:
+        raise Http404(_("This run has not been scored, or not yet."))
+    query = InstancesQuery.of(request.GET)
+    wanted = current_rules(query.rules or "")
+    rules = wanted if wanted in evaluations else next(iter(evaluations))
+    own = evaluations[rules]
+    is_own = visibility.may_see_submission(run, request.user)
+    context = {
+        **place_of(run.phase),
+        "submission": run,
+        "is_own": is_own,
+        "names_team": is_own or visibility.shows_teams(run.phase, audience),
+        "rules": rules,
+        "gold": own.gold,
+        "rule_sets": query.choices("rules", evaluations, rules),
+    }
+    try:
+        page = read_own(own, rights, query, lambda: others_of(run.phase, request.user, own))
+    except Unreadable:
+        return private(render(request, "runs/instances.html", context))
+    if page is None:
+        raise Http404(_("The run has no instance of this name."))
+    record = _record_of(run, request.user, own, page)
+    if query.as_file == SAMPLES:
+        if record is None:
+            raise Http404(_("Records are of runs on the board, where you may read what each instance has."))
+        return attachment(with_samples(*record, page), ZIP, f"run-{run.pk}.{SAMPLES}", is_private=True)
+    context["forms"] = {
+        CSV_FILE: "CSV",
+        WORKBOOK: "Excel",
+        **({SAMPLES: "Every Eval Ever"} if record else {}),
+    }
+    return _answer(request, page, query, {"": ""}, context, f"run-{run.pk}")
+
+
+def _record_of(
+    run: Submission, viewer: object, own: Evaluation, page: Page
+) -> tuple[Results, Row, Column] | None:
+    """Its row of the board and the column of the page's metric; None where its values are not shown."""
+    metric = page.reading.metric if page.reading.rights.values else None
+    if metric is None or metric.higher_is_better is None:
+        return None
+    board = board_of(run.phase, viewer, own.rules, None)
+    row = next((row for row in board.rows if row.evaluation == own.pk), None)
+    column = next((column for column in board.columns if column.metric == metric.name), None)
+    return (Results(board, [row]), row, column) if row and column else None
+
+
+@phase_readers.page()
+def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
+    query = ReadQuery.of(request.GET)
+    context: dict[str, Any] = place_of(phase)
+    try:
+        read = read_two(phase, request.user, query)
+    except Unreadable:
+        return private(render(request, "runs/instances.html", context))
+    a, b = read.chosen
+    query = replace(query, a=a.run, b=b.run)
+    bare = ReadQuery(a=a.run, b=b.run, rules=query.rules, gold=query.gold)
+    context |= {
+        "a": a,
+        "b": b,
+        "rules": read.board.rules,
+        "gold": read.board.gold,
+        "compare": bare.with_(),
+        "swapped": query.with_(a=b.run, b=a.run, which=SWAPPED.get(query.which, query.which)),
+        "has_claims": all(
+            has_claims(side) and visibility.may_see_claims(side.submission, request.user, stands=True)
+            for side in (read.pair.a, read.pair.b)
+        ),
+    }
+    return _answer(
+        request, read.page, query, {"A": a.system, "B": b.system}, context, f"runs-{a.run}-{b.run}"
+    )
+
+
+@phase_readers.page()
+def all_instances(request: HttpRequest, phase: Phase) -> Answer:
+    """What all systems of a board got wrong, or right."""
+    query = InstancesQuery.of(request.GET)
+    board = board_of(phase, request.user, query.rules, None)
+    context: dict[str, Any] = place_of(phase) | {"rules": board.rules, "gold": board.gold, "is_all": True}
+    try:
+        page = read_all(board, request.user, query)
+    except Unreadable:
+        return private(render(request, "runs/instances.html", context))
+    if page is None:
+        raise Http404(_("The runs have no instance of this name."))
+    systems = [run.submission.system for run in page.reading.runs]
+    names = {
+        name if systems.count(name) == 1 else f"{name} ({place})": name
+        for place, name in enumerate(systems, 1)
+    }
+    context["rule_sets"] = query.choices("rules", phase.task.rules, board.rules)
+    return _answer(request, page, query, names, context, f"{phase.task.slug}-{phase.slug}")
+
+
+def _answer(
+    request: HttpRequest,
+    page: Page,
+    query: InstancesQuery,
+    names: Mapping[str, str],
+    context: dict[str, Any],
+    file: str,
+) -> Answer:
+    """``names`` are what the page calls each run, and its system."""
+    runs = list(names)
+    if query.as_file == WORKBOOK:
+        phase = page.reading.runs[0].phase
+        content = workbook(file, phase.updated_at, {"Instances": _table(page, runs)})
+        return attachment(content, XLSX, f"{file}-instances.xlsx", is_private=True)
+    if query.as_file == CSV_FILE:
+        text, name = csv_text(*_table(page, runs)), f"{file}-instances.csv"
+        return attachment(text, "text/csv; charset=utf-8", name, is_private=True)
+    forms = context.get("forms", TABLES)
+    of_class = ":".join(page.of_class) if page.of_class else ""
+    query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
+    reading = page.reading
+    metric = reading.metric
+    label = metric_label(metric.name) if metric else ""
+    metrics = {own.name: own for own in reading.metrics}
+    context |= {
+        "page": page,
+        "rights": reading.rights,
+        "runs": runs,
+        "systems": list(names.items()),
+        "single": page.single,
+        "query": query,
+        "carried": query.pairs(of_class="", kind="", text=""),
+        "ways": query.choices("which", reading.offered, page.which, lambda way: str(LABELS[way])),
+        "metrics": query.choices("metric", metrics, metric.name, metric_label) if metric else [],
+        "metric_label": label,
+        "classes": [
+            (dimension_label(name), [(f"{name}:{own}", own, f"{name}:{own}" == of_class) for own in labels])
+            for name, labels in reading.classes.items()
+        ],
+        "kinds": [
+            (kind, kind_label(kind), count, kind == page.kind)
+            for kind, count in sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+        ],
+        "lines": [_line(instance, page, runs, metrics, query) for instance in page.instances],
+        "files": [(query.with_(as_file=form), name) for form, name in forms.items()],
+        "every": query.with_(),
+        "none_chosen": query.with_(of_class="", kind="", text="", which=""),
+        "before": query.with_(page=page.number - 1) if page.number > 1 else "",
+        "after": query.with_(page=page.number + 1) if page.number < page.pages else "",
+    }
+    # What somebody may read here depends on who they are.
+    return private(render(request, "runs/instances.html", context))
+
+
+def _line(
+    instance: ReadInstance,
+    page: Page,
+    runs: Sequence[str],
+    metrics: Mapping[str, Metric],
+    query: InstancesQuery,
+) -> dict[str, Any]:
+    reading = page.reading
+    answers = dict(zip(runs, instance.answers, strict=False)) if reading.rights.answers else {}
+    judged = dict(zip(runs, instance.judged, strict=False))
+    values = instance.values.get(reading.metric.name, ()) if reading.metric else ()
+    return {
+        "instance": instance,
+        "href": query.with_(instance=instance.name),
+        "parts": drawn(
+            reading.runs[0].phase.task.task_type.drawn_as,
+            given=instance.given,
+            gold=instance.gold,
+            answers=answers,
+            judged=judged,
+        ),
+        "kinds": sorted(kind_label(kind) for kind in reading.kinds.get(instance.name, ())),
+        "ranked": [
+            (run, _value(value, metrics[reading.metric.name]))
+            for run, value in zip(runs, values, strict=False)
+        ]
+        if reading.metric
+        else [],
+        "values": [
+            (metric_label(name), [_value(value, metrics[name]) for value in [*own, *_difference(own)]])
+            for name, own in instance.values.items()
+        ],
+    }
+
+
+def _difference(values: Sequence[float]) -> list[float]:
+    return [values[0] - values[1]] if len(values) == 2 else []
+
+
+def _value(value: float, metric: Metric) -> str:
+    return shown(value if math.isfinite(value) else None, metric.scale, is_infinite=math.isinf(value))
+
+
+def _table(page: Page, runs: Sequence[str]) -> Iterator[list[object]]:
+    """The heads, then every instance that is chosen, with what the reader may see of it."""
+    reading = page.reading
+    metrics = [metric.name for metric in reading.metrics] if reading.rights.values else []
+    of_runs = [(name, place) for place, name in enumerate(runs)]
+
+    def head(what: str, run: str) -> str:
+        return f"{what} {run}".strip()
+
+    heads = ["instance", *(head(name, run) for name in metrics for run, _place in of_runs)]
+    heads += ["outcomes", "given", "gold", *(head("answer", run) for run in runs)]
+    yield list(heads)
+    for one in reading.read(page.chosen):
+        values = [one.values[name][place] for name in metrics for _run, place in of_runs]
+        answers = [*one.answers, *[""] * (len(runs) - len(one.answers))]
+        kinds = ", ".join(sorted(reading.kinds.get(one.name, ())))
+        yield [plain(cell) for cell in (one.name, *values, kinds, one.given, one.gold, *answers)]

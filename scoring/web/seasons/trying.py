@@ -1,0 +1,80 @@
+"""One answer to an instance of the sample that ships with a task type, scored without an account."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from citeboard.core.confined.turns import Sender
+from citeboard.core.confinement import UploadUnreadable, read_upload
+from citeboard.core.query import whole_number
+from scoring.board.formatting import metric_label, shown
+from scoring.comparison.drawing import draw, drawn_example
+from scoring.offline.sample import example_answers
+from scoring.web.pages import Answer, task_readers
+from tasks.models import Task
+from tasks.submissions.uploads import network_of
+from tasks.types.base import ShownInstance
+
+PROGRAM = "scoring.worker.trying:tried"
+MAX_CHARACTERS = 20_000
+
+
+@task_readers.form("seasons/try.html")
+def try_answer(request: HttpRequest, task: Task) -> Answer:
+    """The gold is the sample's, which everybody has; how much is computed for a network is limited."""
+    kind = task.task_type
+    examples = example_answers(kind)
+    if not examples:
+        raise Http404(_("No sample comes with this kind of task."))
+    number = min(max(1, whole_number(request.GET.get("example", ""))), len(examples))
+    answer = request.POST.get("answer", examples[number - 1])
+    context: dict[str, Any] = {
+        "season": task.season,
+        "task": task,
+        "answer": answer,
+        "examples": range(1, len(examples) + 1),
+        "number": number,
+        "max_characters": MAX_CHARACTERS,
+        "example": drawn_example(kind),
+    }
+    if request.method == "POST":
+        context |= _tried(request, task, answer)
+    return render(request, "seasons/try.html", context)
+
+
+def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
+    if len(answer) > MAX_CHARACTERS:
+        return {"refused": _("An answer has at most %(n)s characters here.") % {"n": MAX_CHARACTERS}}
+    kind, network = task.task_type, network_of(request)
+    given = {"task_type": kind.slug, "filename": "answer.jsonl", "rules": task.rules}
+    sender = Sender(account=f"network {network}", network=network, submits=False, gives_way=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
+        file.write(answer + "\n")
+        file.flush()
+        try:
+            with read_upload(PROGRAM, Path(file.name), given, owner=sender) as done:
+                found = done.result
+        except UploadUnreadable as reason:
+            return {"refused": str(reason)}
+    if found["problems"]:
+        return {"problems": found["problems"]}
+    reasons = {"run": _("of whole runs alone"), "model": _("needs a model that is not installed here")}
+    by_rules = found["values"]
+    return {
+        "drawn": draw(kind.drawn_as, ShownInstance(**found["shown"])),
+        "rules": list(by_rules),
+        "lines": [
+            (
+                metric_label(name),
+                [
+                    (rules, reasons.get(told["lacks"]) or shown(told["value"], told["scale"]) if told else "")
+                    for rules, told in ((rules, values.get(name)) for rules, values in by_rules.items())
+                ],
+            )
+            for name in dict.fromkeys(name for values in by_rules.values() for name in values)
+        ],
+    }
