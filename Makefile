@@ -1,7 +1,7 @@
 # One command each for a stranger, a developer and a machine; what they do stands in scripts/.
 # PYTHON=/path/to/python3 chooses the Python, PORT=8001 the port, ARGS="-k word" what pytest runs.
 
-.PHONY: help run test test-all proofs lock plan reference messages check models wheel bench load faults fuzz attack clean
+.PHONY: help run test test-all proofs lock plan reference messages papers check models wheel bench load faults fuzz attack clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -27,6 +27,7 @@ help:
 	@echo "make lock    write the locks of what the image installs"
 	@echo "make plan    draw the rooms of the code for docs/developers.md"
 	@echo "make reference  write docs/reference.md from the code"
+	@echo "make papers  compute every figure of the five papers that public data allow, and write docs/papers.md"
 	@echo "make messages  bring the catalogues of other languages up to date and compile them"
 	@echo "make clean   remove the environment and caches; data stays"
 
@@ -55,6 +56,11 @@ plan:
 # Task types, metrics, options, commands and addresses, for docs/reference.md.
 reference:
 	@$(CHECKED) $(PY) scripts/write_reference.py
+
+# Ten minutes; what lacks data is skipped with a reason, and keeps its value.
+papers:
+	@sh scripts/environment.sh all
+	@$(PY) -m scoring papers cells --data $${CITEBOARD_SHARED:-../shared/data} --out docs/papers.md
 
 # What pages say, for the catalogues of other languages; needs xgettext.
 messages:

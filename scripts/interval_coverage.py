@@ -29,7 +29,7 @@ from scoring.metrics.base import Floats
 from scoring.metrics.citation_text import Length, LengthRatio
 from scoring.metrics.classification import ClassAverage, Kappa, Matthews
 from scoring.metrics.clsumm import Overlap
-from scoring.metrics.label_divergence import divergence, shares
+from scoring.metrics.discourse import divergence, shares
 from scoring.metrics.ranking import Perplexity, Ranking
 from scoring.stats.jackknife import MIN_UNITS, difference_bounds, score_bounds
 from scoring.stats.significance import differences_of

@@ -16,4 +16,5 @@ export CITEBOARD_LOG_LEVEL="${CITEBOARD_LOG_LEVEL:-WARNING}"
 "$python" scripts/fetch_models.py pipeline
 "$python" manage.py migrate --verbosity 0
 "$python" manage.py demo
+"$python" manage.py demo --field-tasks &
 exec "$python" manage.py serve

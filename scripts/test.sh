@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tests on SQLite that start no site, worker or browser, or whatever ARGS name. With `ci` all tests, then on
 # PostgreSQL, where a server answers, those that use a database; with `all` every test there; with `proofs` what
-# proves by mass, on SQLite.
+# proves by mass, on SQLite, then on PostgreSQL the API's calls.
 # The last lines are the test runner's own summary; ARGS are handed to it.
 set -u
 
@@ -12,7 +12,7 @@ sh scripts/axe.sh
 
 tier=${1:-sqlite}
 postgres=
-if [ "$tier" = all ] || [ "$tier" = ci ]; then
+if [ "$tier" != sqlite ]; then
     postgres=$("$python" scripts/find_postgres.py 2>.venv/.no-postgres)
     found=$?
     case $found in
@@ -30,8 +30,13 @@ options="-n $(($(nproc) + 2)) --dist worksteal"
 
 if [ "$tier" = proofs ]; then
     echo "What proves by mass"
+    export CITEBOARD_TEST_PROOFS=yes
     # shellcheck disable=SC2086  # Options and ARGS are words.
-    CITEBOARD_TEST_PROOFS=yes exec "$python" -m pytest $options ${ARGS:-}
+    "$python" -m pytest $options ${ARGS:-} || exit $?
+    [ -n "$postgres" ] || exit 0
+    echo "The API's calls on PostgreSQL"
+    # shellcheck disable=SC2086
+    CITEBOARD_TEST_DATABASE_URL="$postgres" exec "$python" -m pytest $options tests/api/test_fuzz.py
 fi
 
 if [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; then
