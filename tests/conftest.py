@@ -26,11 +26,13 @@ from django.db import connection
 from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
+from citeboard.core import api
 from citeboard.core.actions import worded
 from citeboard.core.models import AuditEntry
 from scoring.worker import child
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
 from tests.emptying import empty_tables
+from tests.going_on import GoesOn
 from tests.mass import IS_FULL
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,6 +125,11 @@ def seed_torch(seed: int) -> None:
     """
     if torch := sys.modules.get("torch"):
         torch.default_generator.manual_seed(seed)
+
+
+@pytest.fixture
+def client() -> GoesOn:
+    return GoesOn()
 
 
 @pytest.fixture(scope="session")
@@ -233,6 +240,7 @@ def _nothing_kept_by_number() -> Iterator[None]:
     """A test's rows get numbers that an earlier test's rows had; what was kept by number goes with them."""
     for name in ("pages", "results", "boards"):
         caches[name].clear()
+    api._COUNTS.clear()
     before = _statistics()
     yield
     for path in _statistics() - before:

@@ -11,7 +11,8 @@ A module's fixture keeps a world, and a test's fixture calls for it::
         return kept()
 
 It is built before a test has changed a setting or the clock, and what a test makes of it goes with the test.
-Its rows have the same numbers each time: it is laid out in a database that has no rows yet.
+Its rows have the same numbers each time: it is laid out in a database that has no rows yet. Rows that come
+after them get higher numbers, also where a test that restored a backup has set PostgreSQL's counters back.
 """
 
 import pickle
@@ -37,6 +38,7 @@ class KeptWorld:
             world = make()
             self._rows = [(table, *lines) for table in _tables() if (lines := _lines_of(table))[1]]
             self._files = list(_files())
+            self._counters = _counters(self._rows) if connection.vendor == "postgresql" else ""
             transaction.set_rollback(True)
         mail.outbox.clear()
         self._world = pickle.dumps(world)
@@ -48,6 +50,8 @@ class KeptWorld:
         with transaction.atomic(), connection.cursor() as cursor:
             for table, columns, lines in self._rows:
                 cursor.executemany(_insertion(table, columns), lines)
+            if self._counters:
+                cursor.execute(self._counters)
         return pickle.loads(self._world)  # noqa: S301  (our own)
 
 
@@ -70,6 +74,19 @@ def _lines_of(table: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608  (a name of ours)
         return [column[0] for column in cursor.description], cursor.fetchall()
+
+
+def _counters(rows: list[tuple[str, list[str], list[tuple[Any, ...]]]]) -> str:
+    """A statement after which no counter stands below a number that these rows have."""
+    with connection.cursor() as cursor:
+        counters = [
+            (counter["name"], max(line[columns.index(counter["column"])] for line in lines))
+            for table, columns, lines in rows
+            for counter in connection.introspection.get_sequences(cursor, table)
+        ]
+    return "SELECT " + ", ".join(
+        f"setval('{name}', GREATEST(nextval('{name}'), {last}))" for name, last in counters
+    )
 
 
 def _files():

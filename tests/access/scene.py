@@ -13,8 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.teams.invitations import invite_by_mail, renew_invitation, secret_of
-from citeboard.teams.membership import remove_member
+from citeboard.teams.membership import invite_by_mail, remove_member, renew_invitation, secret_of
 from citeboard.teams.models import Team, Token, User
 from scoring.board.public_results import system_slug
 from scoring.board.snapshots import keep
@@ -28,6 +27,7 @@ from tasks.models import (
     Delivery,
     ExtraTries,
     Gold,
+    MeasuresFile,
     MergeProposal,
     Notification,
     Organiser,
@@ -115,6 +115,7 @@ class Scene:
             "sheet": self.sheet.pk,
             "question": task.season.questions.latest("pk").pk,
             "report": Report.objects.latest("pk").pk,
+            "measures": MeasuresFile.objects.latest("pk").pk,
             "webhook": task.season.webhooks.get().pk,
             "delivery": Delivery.objects.latest("pk").pk,
             "announcement": task.season.announcements.latest("pk").pk,
@@ -169,6 +170,7 @@ def make_scene() -> Scene:
     make_webhook(season=season, url="https://bot.example.org/", by=people["organiser"])
     announce(season=season, text="Welcome.", by=people["organiser"])
     ask(season=season, text="When does it end?", by=people["reader"])
+    MeasuresFile.objects.create(digest="0" * 64, text="", season=season, brought_by=people["organiser"])
     report_abuse(address="", text="This is an insult.", by=people["reader"])
     audit.record("member-joined", actor=people["organiser"], subject=phase, place=season)
     mount_archive()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from citeboard.teams.invitations import mailed_secret
+from citeboard.teams.membership import mailed_secret
 from tasks.models.notifications import Kind
 from tasks.notifications.reading import unsubscribe_secret
 from tests.access.scene import ROLES, Scene, routes
@@ -103,12 +103,14 @@ TABLE = {
     "questions": form(EVERYBODY, (302, *(422,) * 7), REFUSED),
     "report": form(SIGNED_IN, (302, *(422,) * 7)),
     "season-feed": read(EVERYBODY),
+    "season-calendar": read(EVERYBODY),
     "board-feed": read(EVERYBODY),
     "terms": form(EVERYBODY, SENT_ELSEWHERE, REFUSED),
     "board": read(EVERYBODY),
     "board-csv": read(EVERYBODY),
     "board-json": read(EVERYBODY),
     "board-tex": read(EVERYBODY),
+    "board-xlsx": read(EVERYBODY),
     "board-bib": read(EVERYBODY),
     "board-every-eval-ever": read(EVERYBODY),
     "board-hugging-face": read(EVERYBODY),
@@ -137,6 +139,9 @@ TABLE = {
     "data-hugging-face": read(NOBODY),
     # Its type has no data sets: tests/pages/test_data_sets.py has one that does.
     "data-sets": read(NOBODY),
+    # Its instances are of the sample that ships with the code.
+    "try": form(EVERYBODY, EVERYBODY, others=REFUSED),
+    "embed": read(EVERYBODY),
     "robots": read(EVERYBODY),
     "sitemap": read(EVERYBODY),
     "season-bib": read(EVERYBODY),
@@ -160,9 +165,14 @@ TABLE = {
     "compare": read(EVERYBODY),
     # Who may see two answers: tests/pages/test_compare_instances.py. The scene has no two runs to compare.
     "compare-instances": read(NOBODY),
+    "instances": read((404, *ORGANISED[1:])),
     "compare-several": read(EVERYBODY),
     "differences": read(EVERYBODY),
     "costs": read(EVERYBODY),
+    "confidence": read(EVERYBODY),
+    "over-time": read(EVERYBODY),
+    "board-card": read(EVERYBODY),
+    "season-card": read(EVERYBODY),
     "outside": read(EVERYBODY),
     # The sheet of the scene is open; a published one's is in tests/pages/test_human_evaluation.py.
     "human-data-sheet": read(NOBODY),
@@ -297,18 +307,27 @@ TABLE = {
     "organise-sheet-take-back": post(DONE_FOR_ORGANISERS),
     "organise-file": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-toml": read_signed_in(ORGANISED),
+    "organise-launch": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-launch-baselines": post(DONE_FOR_ORGANISERS),
+    "organise-launch-mail": post(DONE_FOR_ORGANISERS),
+    "organise-launch-open": post(DONE_FOR_ORGANISERS),
+    "organise-calendar": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-clone": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-settings": read_signed_in(ORGANISED),
     "organise-settings-season": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-settings-task": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-settings-phase": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-settings-new-task": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings-declare": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings-declaration": form((302, *(404,) * 7), (302, *(404,) * 7)),
     "organise-settings-new-phase": form(ORGANISED, LACKING_FOR_ORGANISERS),
     # The scene's task and phase have runs, which stay; the page says so.
     "organise-settings-delete-task": post(DONE_FOR_ORGANISERS),
     # What is posted does not name the season.
     "organise-delete": post(DONE_FOR_ORGANISERS),
     "organise-settings-delete-phase": post(DONE_FOR_ORGANISERS),
+    # The scene has organisers.
+    "first-organiser": form(NOBODY, NOBODY, REFUSED),
     "new-season-preset": form((302, *(404,) * 6, 200), (302, *(404,) * 6, 422)),
     "new-season": form((302, *(404,) * 6, 200), (302, *(404,) * 6, 422)),
     # Whoever entered the scene's history did nothing that can be taken back.
@@ -318,6 +337,8 @@ TABLE = {
     "operate": read_signed_in(OF_STAFF),
     "operate-reports": read_signed_in(OF_STAFF),
     "operate-report-close": post((302, *(404,) * 6, 302)),
+    "operate-measures": read_signed_in(OF_STAFF),
+    "operate-measures-decide": post((302, *(404,) * 6, 302)),
     "operate-mails": post((302, *(404,) * 6, 302)),
     # The API
     "api:seasons": read(EVERYBODY),
@@ -337,6 +358,8 @@ TABLE = {
     "api:labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:schema": read(EVERYBODY),
+    "api:site-measures": read((401, *(404,) * 6, 200), TOKEN_FIRST),
+    "api:decide-measures": Row(TOKEN_FIRST, (401, *(404,) * 6, 200), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
     "api:site": read((401, *(404,) * 6, 200), TOKEN_FIRST),
     "api:root": read(EVERYBODY),
     "api:version-1": read(EVERYBODY),
@@ -463,6 +486,25 @@ TABLE = {
         TOKEN_FIRST,
         TOKEN_FIRST,
     ),
+    "api:seal-gold": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:delete-gold": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:rescoring": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:stop-rescoring": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:rescore-season": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:rescore-run": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:compute-baselines": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:publish-terms": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:publish-sheet": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:take-sheet-back": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:publish-judgements": post((401, *(404,) * 7), TOKEN_FIRST),
+    "api:take-judgements-back": post((401, *(404,) * 7), TOKEN_FIRST),
+    "api:close-report": post((401, *(404,) * 6, 204), TOKEN_FIRST),
     "api:times": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:export": read(EVERYBODY),
     "api:open": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
@@ -592,6 +634,7 @@ PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
     "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
     "outside", "sheets", "freeze", "unfreeze", "confirmation", "end-confirmation", "reopen-confirmation",
+    "rescoring", "stop-rescoring", "compute-baselines",
 )  # fmt: skip
 OF_A_JOB = ("background-job", "background-job-status", "api:background-job")
 #: Their `slug` is that of a team.
@@ -600,6 +643,8 @@ OF_A_TEAM = (
     "api:join-request", "api:merge",
 )  # fmt: skip
 POSTED = {
+    "api:decide-measures": {"decision": "approve"},
+    "operate-measures-decide": {"decision": "approve"},
     "api:decide": {"decision": "approve"},
     "organise-decide": {"decision": "approve"},
     "organise-entry": {"registration": "open"},
@@ -658,6 +703,9 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     number = {"token-revoke": scene.token.pk, "bundle": scene.bundle.pk}
     number |= dict.fromkeys(("api:task", "api:published", "api:gold"), task.pk)
     number |= dict.fromkeys(OF_A_JOB, scene.job.pk)
+    number |= dict.fromkeys(("api:seal-gold", "api:delete-gold"), scene.values["gold"])
+    number |= dict.fromkeys(("api:publish-sheet", "api:take-sheet-back"), scene.sheet.pk)
+    number |= {"api:close-report": scene.values["report"]}
     number |= {f"api:{of_phase}": phase.pk for of_phase in PHASE_IN_THE_API}
     slug = scene.team.slug if name.startswith(OF_A_TEAM) else task.season.slug
     own = {"phase": phase.pk if name in PHASE_BY_NUMBER else phase.slug}

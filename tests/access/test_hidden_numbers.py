@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.urls.converters import IntConverter
 from django.utils import timezone
 
-from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore
+from scoring.models import CRITERIA, HumanScore, ManualMeasure, ManualScore
+from scoring.web.boards import files
 from tasks.models import Gold, GoldOverlap, Phase, Season, Submission, TeamFigure
 from tasks.types import task_type, task_types
 from tests import factories
@@ -157,8 +158,8 @@ def _measure(part: Part) -> None:
     TeamFigure.objects.create(
         submission=scene.run, phase=scene.phase, name="wall_seconds", value=int(part.reported_plainly)
     )
-    measure = OutsideMeasure.objects.create(phase=scene.phase, name=part.measure, source=part.laboratory)
-    OutsideScore.objects.create(measure=measure, submission=scene.run, value=float(f"{part.outside}159"))
+    measure = ManualMeasure.objects.create(phase=scene.phase, name=part.measure, source=part.laboratory)
+    ManualScore.objects.create(measure=measure, submission=scene.run, value=float(f"{part.outside}159"))
     Submission.objects.filter(pk=scene.run.pk).update(card={"training_data": part.card, "code": CARD_LINK})
 
 
@@ -236,6 +237,38 @@ def test_no_form_of_any_address_tells_what_its_phase_hides(client, parts, role):
     for _, where, body in bodies(client, [part.scene for part in hiding], role):
         told = {text: part.way for text, part in forbidden.items() if text in body}
         assert told == {}, where
+
+
+def drawn_of(client, part: Part) -> str:
+    card = address("board-card", part.scene)
+    for where in (card, f"{card}?run={part.scene.run.pk}", address("season-card", part.scene)):
+        assert client.get(where).status_code in (200, 404), where
+    return "\n".join(DRAWN)
+
+
+#: What is drawn on pictures, which no search of their bytes finds.
+DRAWN: list[str] = []
+
+
+def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(client, parts, monkeypatch):
+    def noted(*drawn):
+        DRAWN.append(repr(drawn))
+        return share_card(*drawn)
+
+    share_card = files.share_card
+    monkeypatch.setattr(files, "share_card", noted)
+    hiding = [parts[way] for way in OF_OTHERS]
+    for part in hiding:
+        DRAWN.clear()
+        assert part.score in drawn_of(client, part), part.way
+    for part in hiding:
+        part.hide()
+    # What was drawn before is kept by it.
+    Phase.objects.update(version=3)
+    for part in hiding:
+        DRAWN.clear()
+        said = drawn_of(client, part)
+        assert [text for text in part.forbidden("visitor") if text in said] == [], part.way
 
 
 #: Where the phase hides nothing, every visitor is told: so that the test above looks for what would be there.
@@ -327,6 +360,32 @@ def test_a_team_and_organisers_read_names_that_are_hidden_from_others(client, sc
     hide()
     _, _, board = next(bodies(client, [scene], role, ["board"]))
     assert "Canary Team" in board
+
+
+@pytest.mark.parametrize("hide", [by_phase, by_season])
+def test_nobody_finds_a_hidden_name_of_a_team_by_searching_for_it(client, scene, hide):
+    name_team(scene)
+    asked = ("board", "board-csv", "board-json")
+
+    def bodies_of(words: str) -> dict[str, str]:
+        answers = {name: client.get(address(name, scene), {"q": words}) for name in asked}
+        return {
+            name: read_to_its_end(answer).replace(words.replace(" ", "+"), "")
+            for name, answer in answers.items()
+        }
+
+    def found(words: str) -> list[str]:
+        # The chart by class has all systems, whatever is searched for.
+        tables = {name: body.partition('id="differences"')[0] for name, body in bodies_of(words).items()}
+        return [name for name, table in tables.items() if SYSTEM in table]
+
+    assert found("canary team") == list(asked)
+    hide()
+    assert (found("canary team"), found("canary system")) == ([], list(asked))
+    charts = [
+        bodies_of(words)["board"].partition('id="differences"')[2] for words in ("canary team", "nobody here")
+    ]
+    assert charts[0] == charts[1] != ""
 
 
 def name_team(scene):

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 
 from citeboard.core.models import AuditEntry
-from scoring.models import OutsideMeasure, OutsideScore
+from scoring.models import ManualMeasure, ManualScore
 from tests.access.table import OUR_ROUTES, address, expected, sign_in
 from tests.tasks.seasons import SEASON
 
@@ -53,7 +53,7 @@ def rows() -> dict:
     """Everything that the site keeps of seasons and teams, but for versions of boards."""
     found = {}
     models = [model for app in ("tasks", "teams") for model in apps.get_app_config(app).get_models()]
-    for model in (*models, OutsideMeasure, OutsideScore):
+    for model in (*models, ManualMeasure, ManualScore):
         if model._meta.model_name in NOT_WATCHED:
             continue
         for row in model._default_manager.values():
@@ -85,6 +85,8 @@ def bodies(scene) -> dict[str, dict]:
         "api:questions": {"text": "Why?"},
         "organise-answer": {"answer": "So.", "how": "public"},
         "api:answer": {"answer": "So.", "is_public": "true"},
+        "api:decide-measures": {"decision": "approve"},
+        "operate-measures-decide": {"decision": "approve"},
         "report": {"text": "This is an insult."},
         "api:reports": {"text": "This is an insult."},
         "organise-announcement-edit": {"text": "We extend."},

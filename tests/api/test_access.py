@@ -15,8 +15,10 @@ from tasks.models import (
     Announcement,
     Delivery,
     JoinRequest,
+    MeasuresFile,
     MergeProposal,
     Question,
+    Report,
     Submission,
     Task,
     Webhook,
@@ -70,6 +72,8 @@ ACCESS = {
     "DELETE take_tries_back": (401, *(404,) * 5),
     "POST clone": (401, 404, 404, 404, 400, 400),
     "GET site": (401, 404, 404, 404, 404, 200),
+    "GET site_measures": (401, 404, 404, 404, 404, 200),
+    "POST decide_measures": (401, 404, 404, 404, 404, 200),
     "GET teams": (401, 200, 200, 200, 200, 200),
     "POST found_team": (401, 201, 201, 201, 201, 201),
     "GET team": (401, 404, 404, 200, 404, 404),
@@ -169,6 +173,23 @@ ACCESS = {
     "POST contest": (401, 404, 404, 409, 404, 404),
     "POST freeze": (401, 404, 404, 404, 200, 200),
     "POST unfreeze": (401, 404, 404, 404, 409, 409),
+    "POST seal_gold": (401, 404, 404, 404, 200, 200),
+    # Runs were scored by it.
+    "POST delete_gold": (401, 404, 404, 404, 409, 409),
+    "GET rescoring": (401, 404, 404, 404, 200, 200),
+    "POST rescore": (401, 404, 404, 404, 200, 200),
+    "POST stop_rescoring": (401, 404, 404, 404, 200, 200),
+    "POST rescore_season": (401, 404, 404, 404, 200, 200),
+    # It waits to be scored.
+    "POST rescore_run": (401, 404, 404, 404, 409, 409),
+    "POST compute_baselines": (401, 404, 404, 404, 409, 409),
+    "POST publish_terms": (401, 404, 404, 404, 201, 201),
+    # The world has no sheet; where one is published, tests/pages/test_human_evaluation.py.
+    "POST publish_sheet": (401, *(404,) * 5),
+    "POST take_sheet_back": (401, *(404,) * 5),
+    "POST publish_judgements": (401, *(404,) * 5),
+    "POST take_judgements_back": (401, *(404,) * 5),
+    "POST close_report": (401, 404, 404, 404, 404, 204),
     "POST open": (401, 404, 404, 404, 200, 200),
     "POST close": (401, 404, 404, 404, 200, 200),
 }
@@ -192,7 +213,7 @@ SENT = {
 
 #: Parts of an address that are numbers.
 NUMBERS = re.compile(
-    "{(id|member|given|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal)}"
+    "{(id|member|given|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal|measures)}"
 )
 
 
@@ -247,6 +268,7 @@ def more(world) -> dict[str, int]:
         "webhook": webhook.pk,
         "delivery": delivery.pk,
         "acknowledgement": acknowledgement.pk,
+        "measures": MeasuresFile.objects.get_or_create(digest="0" * 64, defaults={"text": "x = 1"})[0].pk,
     }
 
 
@@ -267,10 +289,16 @@ def kept_world(django_db_setup, django_db_blocker) -> KeptWorld:
 def ask(world, run, role: str, operation: str, others: dict[str, int]):
     method, path = operation.split(maxsplit=1)[0], operations()[operation]
     kind = path.split("/")[3]
-    ids = {"phases": world.phase.pk, "tasks": world.task.pk, "submissions": run.pk}
+    ids = {
+        "phases": world.phase.pk,
+        "tasks": world.task.pk,
+        "submissions": run.pk,
+        "gold": world.phase.task.gold.latest("pk").pk,
+        "reports": Report.objects.get_or_create(text="It is odd.")[0].pk,
+    }
     slug = world.team.slug if kind == "teams" else world.season.slug
     address = path.format(
-        id=ids.get(kind), slug=slug, team=world.team.slug, member=world.people["member"].pk, name="csv",
+        id=ids.get(kind, 1), slug=slug, team=world.team.slug, member=world.people["member"].pk, name="csv",
         given=1, preset="open", prefix="tasks.none", system="none", **others,
     )  # fmt: skip
     if method != "POST":

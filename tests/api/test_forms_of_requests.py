@@ -121,6 +121,13 @@ class TestLists:
         assert world.member.get(address, headers=known).status_code == 200
 
 
+@pytest.mark.parametrize("name", ["leaderboard", "several", "errata", "outside"])
+def test_scripts_of_other_sites_read_what_is_open_to_everybody(world, name):
+    address = f"{API}/phases/{world.phase.pk}/{name}/"
+    assert world.ask("visitor").get(address)["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Origin" not in world.member.get(address)
+
+
 @pytest.mark.parametrize("name", ["board.csv", "board.json", "classes.csv", "classes.json", "board.tex"])
 def test_scripts_of_other_sites_read_what_a_board_gives_out(world, name):
     season, task = world.season.slug, world.task.slug

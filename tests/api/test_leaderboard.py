@@ -108,6 +108,7 @@ def test_the_phase_decides_who_sees_what_of_its_board(world, board, audience, ot
         shown = organisers if role in ("organiser", "staff") else others
         assert body["shows"] == shown, role
         assert bool(body["rows"]) is (shown != "nothing"), role
+        assert bool(body["version"]) is (shown != "nothing"), role
         assert bool(body["columns"]) is (shown == "scores"), role
         assert any(row["scores"] for row in body["rows"]) is (shown == "scores"), role
 

@@ -152,6 +152,15 @@ def test_a_waiting_run_is_cancelled_and_costs_nothing(world):
     assert send(world.member, world.phase, other_run(1)).status_code == 201
 
 
+def test_an_act_that_nothing_rehearses_refuses_a_dry_run_and_does_nothing(world):
+    run = submission(world)
+    score(run)
+    answer = world.member.post(address(run, "withdraw/") + "?dry_run=true")
+    assert (answer.status_code, list(answer.json()["errors"])) == (400, ["dry_run"])
+    run.refresh_from_db()
+    assert run.status == "scored"
+
+
 def test_a_scored_run_is_withdrawn_and_leaves_the_board(world):
     run = submission(world)
     score(run)

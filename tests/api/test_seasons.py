@@ -21,7 +21,8 @@ def test_a_season_has_its_tasks_and_their_phases(world):
     body = world.ask("visitor").get(f"{API}/seasons/{world.season.slug}/").json()
     [task] = body["tasks"]
     assert set(body) == {
-        "slug", "title", "summary", "licence", "is_public", "anonymous_until", "url", "page", "tasks",
+        "slug", "title", "summary", "licence", "is_public", "anonymous_until",
+        "results_at", "papers_until", "camera_ready_until", "workshop_at", "url", "page", "tasks",
     }  # fmt: skip
     assert body["page"] == f"http://testserver/seasons/{world.season.slug}/"
     assert (task["id"], task["type"], task["season"]) == (world.task.pk, "clsumm-1a", world.season.slug)

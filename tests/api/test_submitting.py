@@ -34,6 +34,7 @@ def test_a_run_is_taken_with_its_number_and_where_to_follow_it(world):
         "number": 1,
         "status": "queued",
         "url": f"http://testserver{API}/submissions/{submission.pk}/",
+        "page": f"http://testserver/submissions/{submission.pk}/",
         "warnings": [],
     }
     assert response["Location"] == response.json()["url"]

@@ -93,6 +93,7 @@ def test_charts_follow_the_theme(page, live_server, scene):
     before = page.evaluate(ink)
     page.click("text=Dark colours")
     wait_for(page, f"{ink} !== '{before}'")
+    assert page.evaluate(ink) == page.evaluate("getComputedStyle(document.body).color")
 
 
 def test_charts_follow_the_width(page, live_server, scene):
@@ -120,3 +121,4 @@ def test_the_first_tab_leads_past_the_head_of_the_page(page, live_server, scene)
     wait_for(page, "document.activeElement.textContent === 'Skip to the content'")
     page.keyboard.press("Enter")
     wait_for(page, "document.activeElement.id === 'content'")
+    assert page.url.endswith("#content")

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.teams.invitations import renew_invitation, secret_of
+from citeboard.teams.membership import renew_invitation, secret_of
 from citeboard.teams.models import Membership, Team, User
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.announcements import announce
@@ -116,6 +116,7 @@ def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(
 
     page.click('nav[aria-label="Organiser\'s pages"] >> text=Phases')
     page.click(f"button[aria-label='Close now: {scene.phase.task.title}, {scene.phase.title}']")
+    page.click("text=Do it")
     page.wait_for_selector("text=is closed now.")
     assert not Phase.objects.get(pk=scene.phase.pk).is_open()
 
@@ -166,7 +167,7 @@ def test_a_reader_follows_a_published_figure_to_its_line(page, live_server, scen
     page.click("tbody:has(a[href='/seasons/cl-summ-2014/']) td a >> nth=0")
     page.click("table.published >> nth=0 >> a.source >> nth=0")
     comes_to(page, "/published/jaidka-2014/#table-2-1")
-    page.wait_for_selector("section[aria-labelledby=table-2]:has-text('clair_umich')")
+    assert "clair_umich" in page.inner_text("section[aria-labelledby=table-2]")
 
 
 def test_published_results_are_hidden_on_a_board_in_place(page, live_server, scene):

@@ -62,9 +62,9 @@ def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(p
     for box in page.locator("input[name=system]").all()[1:]:
         box.uncheck()
     page.click("#choose-systems")
-    wait_for(page, "document.querySelectorAll('table.classes thead th').length === 3")
+    wait_for(page, "document.querySelectorAll('#differences table.classes thead th').length === 3")
     page.reload()
-    wait_for(page, "document.querySelectorAll('table.classes thead th').length === 3")
+    wait_for(page, "document.querySelectorAll('#differences table.classes thead th').length === 3")
     reveal(page)
     assert page.locator("#bars .bars .point").count() >= 2
     assert page.locator("#heat-map .hm").count() == 1
@@ -136,6 +136,7 @@ def test_a_file_that_does_not_reach_the_site_is_said_in_words(visit, live_server
     page.route("**/submit/", lambda route: route.abort())
     page.click("text=Check without submitting")
     page.wait_for_selector("text=The run did not reach the site")
+    assert not Submission.objects.filter(submitted_by=scene.member, status="queued").exists()
     visit.faults.clear()  # the browser complains of what the test broke
 
 
@@ -146,7 +147,7 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(visit, live_server, s
     page.wait_for_selector("caption:has-text('Sorted by system')")
     page.click("td.first > a >> nth=0")
     assert "|rules:corrected|" in page.locator("main details code.signature >> nth=0").text_content()
-    page.goto(live_server.url + scene.address("board"))
+    page.goto(live_server.url + scene.address("board") + "?dimension=topic")
     page.click("text=The scores by class")
     page.wait_for_selector("table.classes tbody tr >> nth=3")
     assert page.locator("table.classes tbody tr").count() == 4
@@ -189,6 +190,8 @@ def test_exact_times_are_chosen_once_for_all_pages(page, live_server, scene):
     wait_for(page, is_exact)
     page.click("text=Times from now")
     wait_for(page, f"{shown}.textContent === 'in 29 days'")
+    page.reload()
+    assert page.inner_text("[data-countdown] time >> nth=0") == "in 29 days"
 
 
 def test_what_a_reader_downloads_is_what_is_shown(page, live_server, scene):
@@ -216,4 +219,4 @@ def test_a_visitor_finds_the_way_to_take_part(page, live_server, scene):
     page.click("text=Enter this season")
     page.wait_for_selector("text=Night Shift takes part in A season.")
     page.goto(live_server.url + scene.address("upload"))
-    page.wait_for_selector("button[value=submit]")
+    assert page.is_enabled("button[value=submit]")

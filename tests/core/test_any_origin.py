@@ -13,7 +13,10 @@ READABLE = {
     "classes-csv", "classes-json", "published-csv",
     "api:seasons", "api:season", "api:task", "api:phase", "api:leaderboard", "api:published", "api:schema",
     "api:archives", "api:archive", "api:export", "api:receipt-log", "api:log-entries", "api:log-inclusion",
-    "api:log-consistency",
+    "api:log-consistency", "api:announcements", "api:background-job", "api:errata", "api:instances",
+    "api:notices", "api:outside", "api:overall", "api:overview-paper", "api:overview-paper-files",
+    "api:questions", "api:receipts", "api:several", "api:team-results", "api:team-system", "api:terms",
+    "board-xlsx",
 }  # fmt: skip
 HEADERS = ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers")
 

@@ -11,13 +11,14 @@ from tests.kept_worlds import KeptWorld, keep_world
 pytestmark = pytest.mark.django_db
 #: Pages that everybody sees alike, and that a signed-in browser may keep for as long as they stay the same.
 PUBLIC = {
-    "outside",
+    "outside", "board-xlsx",
     "board", "differences", "costs", "pairings", "gold-changes", "board-csv", "board-json", "board-tex",
+    "over-time", "confidence",
     "board-bib", "board-every-eval-ever", "board-hugging-face", "board-ir-metadata", "board-papers-with-code",
     "classes-csv", "classes-json", "classes-tex", "api:leaderboard", "api:export",
 }  # fmt: skip
 #: What the public sees, whoever asks; a board that is hidden has none.
-FOR_THE_PUBLIC = {"team-badge", "team-system-badge", "board-feed"}
+FOR_THE_PUBLIC = {"embed", "team-badge", "team-system-badge", "board-feed", "board-card", "season-card"}
 
 
 @pytest.fixture(scope="module")

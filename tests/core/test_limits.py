@@ -1,6 +1,7 @@
 """Limits on attempts and requests: all processes count together, and nothing pushes a count out."""
 
 import re
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -8,8 +9,10 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from citeboard.core import api
 from citeboard.core.caches import LimitsCache
 from citeboard.core.models import Limit
 from tests import factories
@@ -199,3 +202,24 @@ def test_values_come_back_as_they_were_kept():
     assert not limits.delete("key")
     limits.clear()
     assert limits.get("for-ever") is None
+
+
+@pytest.mark.django_db
+def test_of_a_large_number_a_process_tells_the_others_now_and_then_and_counts_all(monkeypatch):
+    monkeypatch.setattr(api, "_COUNTS", OrderedDict())
+    with CaptureQueriesContext(connection) as statements:
+        assert [api.counted("many", step=5) for _ in range(12)] == list(range(1, 13))
+    # The first makes the row, and with it rows that have expired go.
+    assert len([said for said in statements if "core_limit" in said["sql"]]) == 3 + 2
+    # What another process has counted is known once this one tells what it has.
+    cache.incr("many", 100)
+    assert [api.counted("many", step=5) for _ in range(5)] == [13, 14, 15, 116, 117]
+
+
+@pytest.mark.django_db
+def test_a_small_number_is_counted_by_all_processes_at_once(monkeypatch):
+    answered = []
+    for _ in range(3):
+        monkeypatch.setattr(api, "_COUNTS", OrderedDict())
+        answered.append(api.counted("few"))
+    assert answered == [1, 2, 3]

@@ -1,7 +1,6 @@
-"""What the page on the papers names exists, and its counts are its own."""
+"""What the page on the papers names exists, and every figure that they print is held to something."""
 
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -9,13 +8,14 @@ import pytest
 from django.core.management import get_commands
 
 from scoring.__main__ import MOVED, UNAVAILABLE, main, parser
+from scoring.papers.cells import FAILS, counts, decided, papers
+from scoring.papers.cells.page import page as written
 from scoring.tools.baselines import WITHOUT_PAPERS, baselines
 from scripts.write_reference import _addresses
 from tasks.types import task_types
 
 #: The papers' rows, as they were gone through; none may be lost.
 ROWS = {"1": 20, "2": 30, "3": 21, "4": 21, "5": 22}
-STATES = ("✓", "partly", "not", "cannot")
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def page(root: Path) -> str:
 
 
 def rows(page: str) -> list[tuple[str, str, str, str]]:
-    """Number, what, where and state."""
-    return re.findall(r"^\| (\d\.\d+) \| (.+?) \| (.*?)\s*\| (.+?) \|$", page, re.MULTILINE)
+    """Number, what, where and remark."""
+    return re.findall(r"^\| ([1-5]\.\d+) \| (.+?) \| (.*?)\s*\| (.*?) \|$", page, re.MULTILINE)
 
 
 def commands() -> dict[str, set[str]]:
@@ -50,17 +50,29 @@ def test_every_row_of_the_papers_is_there_once(page):
     assert numbers == [f"{paper}.{row}" for paper, count in ROWS.items() for row in range(1, count + 1)]
 
 
-def test_the_counts_on_top_are_those_of_the_rows(page):
-    counts = Counter(re.match(r"✓|\w+", state)[0] for *_, state in rows(page))
-    assert set(counts) <= set(STATES)
-    [told] = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
-    assert dict(zip(STATES, map(int, told), strict=True)) == {state: counts[state] for state in STATES}
+def test_the_page_is_written_from_rows_cells_and_recorded_values(page):
+    assert page == written(papers())
 
 
-def test_a_row_that_is_here_says_where_and_one_that_is_not_says_why(page):
-    for number, _, where, state in rows(page):
-        assert "`" in where or not state.startswith("✓"), f"{number} says nowhere"
-        assert state.startswith(("✓", "not")) or ": " in state, f"{number} gives no reason"
+def test_every_printed_figure_is_computed_or_says_why_it_cannot_be():
+    for paper in papers():
+        printed = {
+            (name, row["row"], *map(str, map(row.get, table["row_key"])), metric)
+            for name, table in paper.tables.items()
+            for row in table["rows"]
+            for metric in row["values"]
+        }
+        held = {
+            (cell.cells.table, cell.row["row"], *cell.label, cell.metric): state
+            for cells in decided(paper).values()
+            for cell, state in cells
+        }
+        assert set(held) == printed
+        assert FAILS not in held.values()
+        computed = [cell for cell in paper.cells() if not cell.cells.cannot]
+        assert {one.key for one in (*computed, *paper.findings)} == set(paper.recorded)
+        assert all(cell.cells.reading and cell.cells.reason for cell in computed)
+    assert sum((counts(paper) for paper in papers()), Counter()).total() == 1_556
 
 
 def test_every_command_page_and_name_of_the_rows_exists(page, root):
@@ -97,7 +109,7 @@ def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_th
     monkeypatch.setattr("scoring.tools.baselines.find_spec", lambda name: None)
     baselines.cache_clear()
     try:
-        for words in (["papers", "pilot"], ["pilot"], ["papers"]):
+        for words in (["papers", "cells"], ["human"], ["papers"]):
             assert main(words) == UNAVAILABLE
             assert WITHOUT_PAPERS in capsys.readouterr().err
         names = [name for name in baselines() if name.startswith("clsumm-")]
@@ -107,12 +119,3 @@ def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_th
         assert WITHOUT_PAPERS in capsys.readouterr().err
     finally:
         baselines.cache_clear()
-
-
-def test_the_page_of_the_pilot_is_written_over_none_that_was_written_by_hand(capsys, root, tmp_path):
-    by_hand = Path(shutil.copy(root / "docs" / "pilot-reproduced.md", tmp_path))
-    before = by_hand.read_bytes()
-    command = ["papers", "pilot", f"--gold={tmp_path}", f"--paper={tmp_path / 'tables.json'}"]
-    assert main([*command, f"--out={by_hand}"]) == 2
-    assert "there is a file that this command did not write" in capsys.readouterr().err
-    assert by_hand.read_bytes() == before

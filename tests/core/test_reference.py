@@ -15,7 +15,8 @@ def names_in(root, *folders: str) -> set[str]:
     """Of settings, in the code of these folders."""
     sources = [path for folder in folders for path in (root / folder).rglob("*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    return set(re.findall(r'"(CITEBOARD_[A-Z_]+|DATABASE_URL|REDIS_URL|REDIS_CACHE_URL|PORT)"', code))
+    others = "DATABASE_URL|REDIS_URL|REDIS_CACHE_URL|PORT|OTEL_EXPORTER_OTLP_ENDPOINT"
+    return set(re.findall(rf'"(CITEBOARD_[A-Z_]+|{others})"', code))
 
 
 def test_every_setting_is_described_and_every_described_one_is_there(root):

@@ -191,3 +191,43 @@ def test_sign_in_through_others_is_offered_by_settings_alone(root, tmp_path, tra
     assert "client_id=our-id" in done.stdout
     assert "ORCID" not in done.stdout
     assert "our-secret" not in done.stdout
+
+
+# Of the provider, which stands in for an institution's.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_members_of_an_institution_sign_in_by_its_own_provider(root, tmp_path, transactional_db):
+    """To where it sends them and back, until they choose what they are called here."""
+    import oidc_provider_mock
+
+    ask = (
+        "import urllib.error, urllib.request as web; from django.test import Client\n"
+        "class Stay(web.HTTPRedirectHandler):\n"
+        "    def redirect_request(self, *given): return None\n"
+        "ask = Client(SERVER_NAME='127.0.0.1')\n"
+        "page = ask.get('/accounts/login/'); print(page['Content-Security-Policy'], page.content.decode())\n"
+        "there = ask.post('/accounts/oidc/institution/login/')['Location']; print(there)\n"
+        "try: web.build_opener(Stay).open(there, b'sub=ada%40uni.example.org')\n"
+        "except urllib.error.HTTPError as sent: back = sent.headers['Location']\n"
+        "print(ask.get(back.partition('127.0.0.1')[2][back.partition('127.0.0.1')[2].index('/'):])['Location'])\n"
+        "form = ask.get('/accounts/3rdparty/signup/').content.decode(); print(form)\n"
+        "sent = ask.post('/accounts/3rdparty/signup/', {'email': 'ada@uni.example.org', 'name': 'Ada'})\n"
+        "from allauth.socialaccount.models import SocialAccount\n"
+        "print([(own.provider, own.uid, own.user.name) for own in SocialAccount.objects.all()])\n"
+    )
+    with oidc_provider_mock.run_server_in_thread() as provider:
+        issuer = f"http://127.0.0.1:{provider.server_port}"
+        given = {
+            "DATABASE_URL": database_url(connection.settings_dict),
+            "CITEBOARD_INSECURE_HTTP": "yes",
+            "CITEBOARD_DEBUG": "yes",
+            "CITEBOARD_OIDC_ISSUER": issuer,
+            "CITEBOARD_OIDC_CLIENT_ID": "our-id",
+            "CITEBOARD_OIDC_SECRET": "our-secret",
+            "CITEBOARD_OIDC_NAME": "Example University",
+        }
+        done = start(root, tmp_path, "shell", "--no-imports", "-c", ask, **given)
+    assert "Sign in with Example University" in done.stdout, done.stderr
+    assert f"form-action 'self' {issuer};" in done.stdout
+    assert "code_challenge=" in done.stdout
+    assert "/accounts/3rdparty/signup/" in done.stdout, done.stderr
+    assert "[('institution', 'ada@uni.example.org', 'Ada')]" in done.stdout, done.stdout + done.stderr

@@ -10,6 +10,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, OptionRefused, task_type
+from tasks.types.files import open_input, open_inputs
 from tests.declared.folders import CARD, EXAMPLES, lines, write
 from tests.scoring import offline
 
@@ -78,8 +79,6 @@ def test_a_folder_may_stand_wherever_a_type_is_named(folder, capsys, tmp_path):
 
 def test_participants_get_what_is_shown_and_nothing_else(folder, tmp_path):
     kind = task_type(str(folder))
-    from tasks.types.files import open_input
-
     public = dict(kind.public_files(open_input(folder / "sample" / "gold.jsonl"), {}))
     assert list(map(json.loads, public["inputs.jsonl"].splitlines())) == [
         {"id": "a", "text": "A", "facts": {"day": "2020-01-02"}},
@@ -91,6 +90,18 @@ def test_participants_get_what_is_shown_and_nothing_else(folder, tmp_path):
         (place / name).write_bytes(content)
     run = str(folder / "sample" / "run.jsonl")
     assert main(["check", str(folder), "--inputs", str(place), "--run", run]) == 0
+
+
+def test_a_breakdown_by_a_secret_field_writes_it_into_no_public_file(folder, capsys):
+    gold, run = folder / "sample" / "gold.jsonl", folder / "sample" / "run.jsonl"
+    gold.write_text(lines([{**row, "section": f"secret-{row['id']}"} for row in GOLD]))
+    assert list(offline.score(capsys, str(folder), [gold], run)["breakdowns"]["section"]) == [
+        "secret-a",
+        "secret-b",
+    ]
+    public = dict(task_type(str(folder)).public_files(open_input(gold), {}))
+    assert public
+    assert not any(b"secret" in content for content in public.values())
 
 
 def test_the_digest_is_of_what_numbers_rest_on(folder):
@@ -111,6 +122,7 @@ def test_the_digest_is_of_what_numbers_rest_on(folder):
         ('field = "gold"\n', "", "task.toml:8: “field” is missing"),
         ('unit = "paper"', 'units = "paper"', "task.toml:5: there is no key “units” here (did you mean “unit”?)"),
         ('shown = ["text", "facts"]', 'shown = ["text", "gold", "facts"]', "task.toml:10: “gold” shows the answer"),
+        ('field = "gold"\n', 'field = "facts.gold"\n', "task.toml:10: “facts” shows the answer, which is “facts.gold”"),
         ('hidden = ["facts.url"]', 'hidden = ["fact.url"]', "task.toml:11: “fact.url” is in no field that is shown"),
         ('positive = "yes"', 'positive = "maybe"', "task.toml:16: “maybe” is no label; expected one of yes, no"),
         ('measures = ["f1", {', 'measures = ["f2", {', "task.toml:20: there is no measure “f2” of the form labels"),
@@ -165,7 +177,7 @@ def test_a_folder_without_a_declaration_and_a_name_of_nothing_are_told(tmp_path,
     assert "there is no task type" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", __import__("scoring.offline.declaring", fromlist=["TEMPLATES"]).TEMPLATES)
+@pytest.mark.parametrize("form", __import__("scoring.offline.declaring", fromlist=["FORMS"]).FORMS)
 def test_a_new_folder_of_each_form_works(tmp_path, capsys, form):
     place = tmp_path / "my_task"
     assert main(["task", "new", form, str(place)]) == 0
@@ -187,6 +199,14 @@ def test_the_examples_are_sound_and_each_of_their_baselines_is_a_run(name, tmp_p
         assert main(["baseline", str(EXAMPLES / name), baseline.name, *given]) == 0
         capsys.readouterr()
         offline.score(capsys, str(EXAMPLES / name), gold, run)
+        public = tmp_path / "public"
+        public.mkdir(exist_ok=True)
+        for file, content in kind.public_files(open_inputs(gold), {}):
+            (public / file).write_bytes(content)
+        # What learns from gold is never given the public files alone.
+        if baseline.learns_from_gold:
+            continue
+        assert len(list(baseline.answers(open_input(public)))) == len(run.read_text().splitlines())
 
 
 def test_options_are_refused_and_old_names_of_rules_are_understood(folder):
@@ -201,3 +221,28 @@ def test_links_out_of_the_folder_are_not_followed(folder, tmp_path):
     shutil.move(folder / "task.toml", outside)
     (folder / "task.toml").symlink_to(outside)
     assert faults(folder) == [f"{folder}: there is no task.toml; expected the folder of a task"]
+
+
+def test_participants_get_the_folder_beside_the_inputs_and_nothing_secret_of_its_sample(folder):
+    kind = task_type(str(folder))
+    public = dict(kind.public_files(open_input(folder / "sample" / "gold.jsonl"), {}))
+    assert {"task.toml", "card.md", "sample-run.jsonl", "sample-instances.jsonl"} < public.keys()
+    assert public["card.md"].decode() == (folder / "card.md").read_text()
+    sample = [json.loads(line) for line in public["sample-instances.jsonl"].splitlines()]
+    assert [set(line) for line in sample] == [{"id", "text", "facts"}] * 2
+    assert "url" not in sample[0]["facts"]
+    assert not {name for name in public if "gold" in name or "scores" in name}
+
+
+def test_a_declared_ranking_is_scored_at_the_cut_offs_of_its_season_besides(capsys):
+    folder = EXAMPLES / "source-retrieval"
+    kind = task_type(str(folder))
+    assert [metric.name for metric in kind.metrics_of("corrected", {"k": "5,20"})] == [
+        "mrr@5", "mrr@1", "recall@10", "mrr@20", "recall@5", "recall@20",
+    ]  # fmt: skip
+    assert kind.checked_options({}) == kind.checked_options({"k": ""}) == {}
+    with pytest.raises(OptionRefused, match="option k=0: expected at most 10 whole numbers from 1 to 1000"):
+        kind.checked_options({"k": "0"})
+    gold, run = folder / "sample" / "gold", folder / "sample" / "run.jsonl"
+    scored = offline.score(capsys, str(folder), [gold], run, "--option", "k=2")
+    assert scored["metrics"]["recall@2"]["value"] == scored["metrics"]["recall@10"]["value"]

@@ -94,6 +94,16 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     ] == 0.6667
     page = client.get(boards.address("board", phase)).content.decode()
     assert "Ours" in page
+    assert "F1 of method" in page
+    assert (
+        "F1 von method"
+        in client.get(boards.address("board", phase), headers={"accept-language": "de"}).content.decode()
+    )
+    assert "by Absicht" not in client.get(boards.address("differences", phase)).content.decode()
+    german = client.get(
+        boards.address("differences", phase), headers={"accept-language": "de"}
+    ).content.decode()
+    assert "Absicht" in german
     assert "Why does a sentence cite" in client.get("/seasons/field/intent/").content.decode()
     refused = uploaded(client, phase, b'{"id": "s1", "label": "nothing"}\n', do="check")
     assert refused.status_code in (302, 403, 422)
@@ -141,7 +151,9 @@ def test_by_gold_label_stand_precision_recall_and_f1_of_each_class_and_what_was_
     page = client.get(by_label).content.decode()
     assert "Class F1 by intent" in page
     assert "Macro F1 by intent" not in page
-    assert "Gold and answers of" not in page
+    of_labels = boards.address("confidence", phase)
+    assert "Gold and answers of" not in client.get(of_labels).content.decode()
+    assert of_labels not in client.get(boards.address("board", phase)).content.decode()
     Phase.objects.update(shows_instances=True, closes=datetime(2021, 1, 1, tzinfo=UTC))
 
     tables = client.get(boards.address("classes-json", phase)).json()["tables"]
@@ -162,7 +174,8 @@ def test_by_gold_label_stand_precision_recall_and_f1_of_each_class_and_what_was_
             own = precision_recall_fscore_support(wanted, given, labels=[one["class"]], zero_division=0)
             assert found == pytest.approx(float(own[place][0]), rel=1e-12), (name, one["class"])
 
-    page = client.get(by_label).content.decode()
+    assert of_labels in client.get(boards.address("board", phase)).content.decode()
+    page = client.get(of_labels).content.decode()
     own = re.sub(r">\s+<", "><", page[page.index("Gold and answers of “Ours”") :])
     counted = Counter(zip(wanted, given, strict=True))
     for label in ("background", "method", "result"):
@@ -229,3 +242,26 @@ def test_a_declared_name_may_change_and_what_changes_numbers_needs_a_task_withou
     with pytest.raises(CommandError, match="nothing was loaded"):
         call_command("load_season", str(folder))
     assert f"the task has runs of the type {before.slug}" in capsys.readouterr().err
+
+
+def test_beside_a_board_of_labels_with_confidence_stands_how_often_systems_are_right(folder, client):
+    name, sample = "reference-verification", EXAMPLES / "reference-verification" / "sample"
+    copied(EXAMPLES / name, folder / "types" / name)
+    toml = (folder / "season.toml").read_text().replace("citation-intent", name)
+    (folder / "season.toml").write_text(
+        f"{toml}".replace('title = "Open"', 'title = "Open"\nshows_instances = true')
+    )
+    for file in ("gold.jsonl", "run.jsonl"):
+        (folder / file).write_text((sample / file).read_text())
+    call_command("load_season", str(folder))
+    worked_off()
+    page = client.get(boards.address("confidence", Phase.objects.get())).content.decode()
+    assert "Gold and answers of “Ours”" in page
+    runs = [json.loads(line) for line in (sample / "run.jsonl").read_text().splitlines()]
+    sure = [
+        run["confidence"] for run in runs if run["label"] != "UNCERTAIN" and 0.8 < run["confidence"] <= 0.9
+    ]
+    own = page[page.index("Reliability of “Ours”") :]
+    assert re.search(
+        rf'0.8 to 0.9</th>\s*<td class="n">{len(sure)}</td>\s*<td class="n">{sum(sure) / len(sure):.4f}', own
+    )

@@ -11,7 +11,7 @@ import yaml
 from django.urls import reverse
 
 from tasks.gold.gold_files import load_gold
-from tasks.models import Phase, Season
+from tasks.models import Phase, Season, Task
 from tasks.registration.entries import publish_terms
 from tests import factories
 from tests.tasks.types.instances import RIVERS, write_lines
@@ -123,6 +123,17 @@ def test_the_card_names_files_that_are_there_with_their_splits(client, recommend
     lines = (folder / "data/test/diagnostic.jsonl").read_text().splitlines()
     assert lines
     assert all("cited_id" not in json.loads(line) for line in lines)
+
+
+def test_a_task_that_has_a_name_on_the_hub_is_described_as_a_benchmark_there(client, recommendation):
+    Task.objects.update(hub_dataset="our-lab/where-to-cite")
+    with zipfile.ZipFile(io.BytesIO(got(client, "data-hugging-face", recommendation))) as archive:
+        told = yaml.safe_load(archive.read("eval.yaml"))
+    assert set(told) == {"name", "description", "tasks"}
+    ids = {task["id"] for task in told["tasks"]}
+    assert {"test_recall@10", "test_mrr@10"} <= ids
+    assert len(ids) == len(told["tasks"])
+    assert {(task["config"], task["split"]) for task in told["tasks"]} == {("diagnostic", "test")}
 
 
 def test_the_hub_s_loader_reads_it(client, recommendation, tmp_path):

@@ -13,7 +13,9 @@ from django.utils import timezone
 
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Season
+from tasks.types import task_types
 from tests import factories
+from tests.tasks.test_every_type import folder
 from tests.tasks.types.rankings import write_recommendation
 
 pytestmark = pytest.mark.django_db
@@ -48,14 +50,14 @@ def local(address: str) -> str:
 def test_every_checksum_is_that_of_the_file_that_the_address_gives(client, phase):
     content = described(client, phase).json()
     files = {entry["@id"]: entry for entry in content["distribution"]}
-    archive = client.get(local(files["test-inputs"]["contentUrl"])).getvalue()
-    assert files["test-inputs"]["sha256"] == hashlib.sha256(archive).hexdigest()
-    assert files["test-inputs"]["contentSize"] == f"{len(archive)} B"
+    archive = client.get(local(files["test.zip"]["contentUrl"])).getvalue()
+    assert files["test.zip"]["sha256"] == hashlib.sha256(archive).hexdigest()
+    assert files["test.zip"]["contentSize"] == f"{len(archive)} B"
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         for name in opened.namelist():
-            entry = files[f"test-inputs/{name}"]
+            entry = files[f"test.zip/{name}"]
             assert entry["sha256"] == hashlib.sha256(opened.read(name)).hexdigest()
-            assert entry["containedIn"] == {"@id": "test-inputs"}
+            assert entry["containedIn"] == {"@id": "test.zip"}
     assert content["license"] == "https://spdx.org/licenses/CC-BY-4.0.html"
     assert content["rai:dataCollection"]
     fields = {field["name"]: field["dataType"] for own in content["recordSet"] for field in own["field"]}
@@ -74,14 +76,34 @@ def test_neither_gold_nor_inputs_of_a_phase_to_come_are_told_to_anybody(client, 
     assert described(client, phase).status_code == 404
 
 
-# Of a library that it stands on.
-@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
-def test_the_validator_of_the_format_takes_it(client, phase):
+# Of libraries that it stands on.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+@pytest.mark.parametrize(
+    "task_type", [kind for kind in task_types().values() if not kind.declared], ids=lambda kind: kind.slug
+)
+def test_the_library_of_the_format_takes_it_and_loads_every_record(client, task_type, tmp_path):
+    """Of each task type; a wrong column is seen by loading alone."""
     import mlcroissant
 
-    metadata = mlcroissant.Dataset(jsonld=described(client, phase).json()).metadata
-    assert metadata.name == f"{phase.task.season.slug}-{phase.task.slug}"
-    assert {record.name for record in metadata.record_sets} == {"test-diagnostic", "test-references"}
+    task = factories.make_task(season=factories.make_season(licence="CC-BY-4.0"), type=task_type.slug)
+    phase = factories.make_phase(task=task, with_gold=False)
+    [gold] = (folder(task_type) / "sample").glob("gold*")
+    load_gold(task=task, split=phase.split, paths=[gold], reason="first")
+    content = described(client, phase).json()
+    archive = tmp_path / "inputs.zip"
+    archive.write_bytes(client.get(local(content["distribution"][0]["contentUrl"])).getvalue())
+    assert content["conformsTo"][0].endswith("croissant/1.1")
+    for field in ("dataCollection", "dataLimitations", "dataBiases", "personalSensitiveInformation"):
+        assert content[f"rai:{field}"]
+    data = mlcroissant.Dataset(jsonld=content, mapping={content["distribution"][0]["@id"]: archive})
+    assert data.metadata.issues.errors == data.metadata.issues.warnings == set()
+    assert content["recordSet"]
+    for record_set in content["recordSet"]:
+        records = list(data.records(record_set["@id"]))
+        assert records
+        for record in records:
+            assert set(record) == {field["@id"] for field in record_set["field"]}
+            assert all(value is not None for value in record.values())
 
 
 def test_a_task_of_many_files_tells_of_their_kinds(client):
@@ -122,4 +144,4 @@ def test_the_description_is_json_ld_that_any_site_may_read(client, phase):
     response = described(client, phase)
     assert response["Content-Type"] == "application/ld+json"
     assert response["Access-Control-Allow-Origin"] == "*"
-    assert json.loads(response.content)["conformsTo"][0].endswith("croissant/1.0")
+    assert json.loads(response.content)["conformsTo"][0].endswith("croissant/1.1")

@@ -40,6 +40,14 @@ def running(submission) -> Job | None:
     return submission.jobs.filter(state="running").first()
 
 
+def until_the_scorer_has(submission) -> Job:
+    """A worker that has claimed a job may still copy files; while a scorer computes it renews the lease."""
+    until(lambda: running(submission), "the job is claimed")
+    job = submission.jobs.get()
+    until(lambda: running(submission).lease_expires_at > job.lease_expires_at, "a sign of life")
+    return job
+
+
 @contextmanager
 def endless(name):
     """A stored file that cannot be read to its end; says whether somebody tries to."""
@@ -96,10 +104,8 @@ class TestABusyWorker:
         worker, scorer = served.pid("worker"), served.scorer
         with stopped(scorer):
             submission = send()
-            until(lambda: running(submission), "the job is claimed")
-            job = submission.jobs.get()
-            # Then there is time until the next one, which the lock would hold up.
-            until(lambda: running(submission).lease_expires_at > job.lease_expires_at, "a sign of life")
+            # After a sign of life there is time until the next one, which the lock would hold up.
+            job = until_the_scorer_has(submission)
             with locked_for_writing(submission.phase):
                 os.kill(scorer, signal.SIGCONT)
                 until(
@@ -189,7 +195,7 @@ def test_a_scorer_killed_while_it_waits_costs_nothing_and_at_its_work_is_begun_a
     until(lambda: served.scorer, "another scorer waits")
     with stopped(served.scorer) as scorer:
         second = send()
-        until(lambda: running(second), "the job is claimed")
+        until_the_scorer_has(second)
         kill(scorer)
     wait_until_settled(second)
     assert second.jobs.get().attempt == 2

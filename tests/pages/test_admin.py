@@ -12,7 +12,7 @@ from django.urls import reverse
 from citeboard.core.admin import FactsAdmin
 from citeboard.core.audit import history, record
 from citeboard.core.models import AuditEntry
-from citeboard.teams.invitations import invite_by_mail, renew_invitation
+from citeboard.teams.membership import invite_by_mail, renew_invitation
 from citeboard.teams.models import Team, Token, User
 from scoring.models import Evaluation, Paper, Reported, Score
 from tasks.models import Gold, Job, Registration, Submission

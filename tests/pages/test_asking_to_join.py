@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.teams.invitations import invite_by_mail, mailed_secret
+from citeboard.teams.membership import invite_by_mail, mailed_secret
 from citeboard.teams.models import MailedInvitation
 from tasks.models import JoinRequest, Phase
 from tests import factories

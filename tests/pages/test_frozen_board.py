@@ -10,7 +10,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from scoring.board.open_gold import may_have_gold
 from scoring.board.snapshots import keep_due, save_frozen_board
-from scoring.models import Evaluation, FrozenBoard, OutsideMeasure, OutsideScore, Snapshot
+from scoring.models import Evaluation, FrozenBoard, ManualMeasure, ManualScore, Snapshot
 from scoring.worker.rescoring import NotScored, score_again
 from tasks.models import Organiser, Phase
 from tasks.seasons.phase_acts import FreezeRefused, freeze_board, freeze_now, reveal_frozen
@@ -174,14 +174,14 @@ def test_what_organisers_exclude_goes_from_a_frozen_board_at_once(client, phase)
 
 
 def test_scores_entered_by_hand_meanwhile_are_for_organisers(client, phase, organiser):
-    measure = OutsideMeasure.objects.create(
+    measure = ManualMeasure.objects.create(
         phase=phase, name="fluency", source="A panel.", higher_is_better=True, entered_at=timezone.now()
     )
-    OutsideScore.objects.create(measure=measure, submission=early(phase), value=0.4545)
+    ManualScore.objects.create(measure=measure, submission=early(phase), value=0.4545)
     where = boards.address("board-csv", phase)
     assert "0.4545" not in read(client, where)
     client.force_login(organiser)
-    OutsideScore.objects.update(submission=late(phase))
+    ManualScore.objects.update(submission=late(phase))
     assert "0.4545" in read(client, where)
 
 

@@ -1,6 +1,7 @@
 """A correction of the gold, as organisers make it, teams learn of it and readers see what it changed."""
 
 import io
+import json
 import re
 import zipfile
 
@@ -133,6 +134,34 @@ def test_a_correction_has_every_run_scored_again_in_the_background(client, phase
     told = source(client.get(reverse("organise-gold", args=[phase.task.season.slug])))
     assert "2 runs scored against v2" in told
     assert "hx-trigger" not in told
+
+
+def test_what_is_odd_about_gold_is_told_to_its_organisers_and_to_nobody_else(client):
+    organiser = factories.make_user()
+    season = factories.make_season(organiser=organiser)
+    task = factories.make_task(season=season, type="citation-text", slug="texts")
+    phase = factories.make_phase(task=task, with_gold=False)
+    records = [
+        {"id": name, "input": [abstract], "target": target}
+        for name, abstract, target in (
+            ("a", "One abstract.", "It says this [0]."),
+            ("b", "One abstract.", "It says this [0]."),
+            ("c", "One abstract.", "It says that [0]."),
+            ("\u200bd", "Another abstract.", "It says more [0]."),
+        )
+    ]
+    client.force_login(organiser)
+    lines = "".join(f"{json.dumps(record)}\n" for record in records)
+    send(client, phase, SimpleUploadedFile("texts.jsonl", lines.encode()))
+    told = page(client, phase)
+    assert "One instance shows and answers the same as another one: it counts twice. One abstract." in told
+    assert "One instance shows the same as another one, with another answer. One abstract." in told
+    assert r"holds characters that nobody sees: \u200bd" in told
+    assert {finding["kind"] for finding in Gold.objects.get().findings} == {
+        "doubled",
+        "contradicted",
+        "names",
+    }
 
 
 def test_the_board_moves_when_the_last_run_is_through_and_the_old_one_stays(

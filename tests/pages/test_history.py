@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.core import audit, undelete
+from citeboard.core import audit
 from scoring.ops.accounts import delete_account
 from tasks.models import Phase, Registration, Season
 from tasks.registration.entries import refuse_team
@@ -101,8 +101,8 @@ def test_what_has_runs_or_gold_is_not_deleted(phase, organiser):
 def test_a_place_that_was_taken_since_is_not_overwritten(phase, organiser):
     delete_phase(phase=phase, by=organiser)
     factories.make_phase(task=phase.task, slug=phase.slug)
-    with pytest.raises(undelete.NotRestored, match="something else has its place"):
-        undelete.restore(entry=audit.history(phase.task.season)[0], by=organiser)
+    with pytest.raises(audit.NotRestored, match="something else has its place"):
+        audit.restore(entry=audit.history(phase.task.season)[0], by=organiser)
     assert Phase.objects.count() == 1
 
 

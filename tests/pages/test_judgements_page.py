@@ -82,11 +82,13 @@ def test_people_and_automatic_labels_stand_side_by_side(client, run):
     assert "The judgements are kept." in text_of(bring(client, run, JUDGED))
     told = client.get(page(run)).content.decode()
     # A's mean over responses is (1/2 + 1) / 2, B's (1/2 + 0) / 2; the automatic labels are A's.
+    why = " (no interval: fewer than three units carry this number)"
     assert cells(told, "Citation recall, claims") == [
-        "3", "2", "50.00", "75.00", "A 1.0000, B 0.4000", "0.7000", "0.3333", "0.4444",
+        "3", "2", f"50.00{why}", "75.00", f"A 1.0000{why}, B 0.4000{why}", f"0.7000{why}", f"0.3333{why}",
+        f"0.4444{why}",
     ]  # fmt: skip
     items, annotators, people, automatic, *_ = cells(told, "Citation precision, marks")
-    assert (items, annotators, people, automatic) == ("1", "1", "100.00", "0.00")
+    assert (items, annotators, people, automatic) == ("1", "1", f"100.00{why}", "0.00")
     assert cells(told, "Utility, 1 to 5")[:3] == ["1", "2", "3.0000"]
     assert "people.jsonl" in told
 

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.core.cache import caches
-from django.test import Client
 from django.urls import reverse
 
 from citeboard.teams.membership import add_member, remove_member
@@ -14,6 +13,7 @@ from tasks.seasons.announcements import announce
 from tasks.seasons.history import delete_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 from tests.access.table import address
+from tests.going_on import GoesOn
 
 pytestmark = pytest.mark.django_db
 READERS = ("visitor", "reader", "member", "organiser")
@@ -24,7 +24,7 @@ def _posted(who: str, name: str, **form):
     def change(scene) -> None:
         season, phase = scene.phase.task.season, scene.phase
         place = [scene.run.pk] if name.startswith("submission") else [season.slug, phase.pk]
-        client = Client()
+        client = GoesOn()
         client.force_login(scene.people[who])
         assert client.post(reverse(name, args=place), form).status_code == 302
 
@@ -76,7 +76,7 @@ def said(page) -> str:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_page_is_as_though_nothing_had_been_kept_once_it_changes(scene, change):
-    browsers = {role: Client() for role in READERS}
+    browsers = {role: GoesOn() for role in READERS}
     for role, browser in browsers.items():
         if scene.people[role] is not None:
             browser.force_login(scene.people[role])

@@ -38,9 +38,9 @@ def people():
     return {"organiser": make_user(), "lead": make_user()}
 
 
-def limited(people, **fields):
+def limited(people, rank_by="", **fields):
     season = make_season(organiser=people["organiser"])
-    phase = make_phase(task=make_task(season=season), with_gold=False, **fields)
+    phase = make_phase(task=make_task(season=season, rank_by=rank_by), with_gold=False, **fields)
     make_gold(phase=phase, topics=TOPICS)
     team = make_team(season=season, lead=people["lead"])
     runs = []
@@ -81,6 +81,16 @@ def test_a_number_that_is_not_told_is_null_with_its_reason_wherever_it_stands(cl
     assert "nothing by which two of them could be compared" in text_of(compared)
     client.force_login(people["organiser"])
     assert "organisers alone see it" in text_of(client.get(reverse("submission", args=[second.pk])))
+
+
+def test_under_the_ladder_the_metric_is_told_by_which_the_task_ranks(client, people):
+    phase, (first, _) = limited(people, rank_by="overlap_f1_macro", ladder=True, counting="best")
+    client.force_login(people["lead"])
+    [told] = client.get(f"{API}/submissions/{first.pk}/").json()["evaluations"]
+    assert told["metrics"]["overlap_f1_macro"]["value"] is not None
+    assert told["metrics"][RANKING]["withheld"].startswith("while runs are taken only the ranking metric")
+    [row] = client.get(f"{API}/phases/{phase.pk}/leaderboard/").json()["rows"]
+    assert (row["rank"], row["scores"]["overlap_f1_macro"]["value"] is None) == (1, False)
 
 
 def test_everybody_reads_what_the_scores_of_a_phase_are_of(client, people):
@@ -139,6 +149,26 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(clien
     phase.board = "organisers"
     phase.save()
     assert "What scores can tell" not in text_of(client.get(address))
+
+
+def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(client, people, monkeypatch):
+    phase, _ = limited(people)
+    phase.runs_in_total = 1
+    phase.save()
+    client.force_login(people["organiser"])
+    slug = phase.task.season.slug
+    addresses = [reverse("organise-secrecy", args=[slug])]
+    addresses.append(reverse("organise-settings-phase", args=[slug, phase.pk]))
+    told = r"tells at most (\d+) bits .* The 3 teams that are registered are told at most (\d+) bits together"
+    for enough, warns in ((1000.0, False), (20.0, True)):
+        monkeypatch.setattr("scoring.board.leak_budget.BITS_NEEDED", enough)
+        for _number in range(3 - phase.task.season.registrations.count()):
+            make_team(season=phase.task.season)
+        for page in (text_of(client.get(each)) for each in addresses):
+            one, all_of_them = map(int, re.search(told, page).groups())
+            assert 2 * one < all_of_them <= 3 * one
+            assert ("Warning:" in page) is warns, one
+            assert (f"of them together reach the {enough * 20:g} bits" in page) is warns
 
 
 def test_a_share_above_all_of_it_is_refused_at_its_field(client, people):

@@ -9,15 +9,14 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.database import EPOCH
-from citeboard.core.maintenance import note_done
-from citeboard.core.models import SchemaEpoch
+from citeboard.core.models import SchemaEpoch, note_done
 from citeboard.teams.models import Token
 from scoring.ops.backups import BACKUP
 from scoring.ops.doctor import CHECKS
 from scoring.ops.site_state import EXAMINED
 from tasks.jobs import engine, leases
 from tasks.jobs.engine import end_leases
-from tasks.jobs.groups import note_group
+from tasks.jobs.queue_choice import note_group
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_phase, make_submission, make_team, make_user

@@ -41,6 +41,8 @@ def test_a_season_in_order_asks_for_nothing(client, phase):
     phase.task.options = {"stopwords": "/data/words.txt"}
     phase.task.save()
     boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5)
+    assert "Boards without a baseline 1" in attention(client, phase)
+    boards.scored_run(phase, None, 0.3, system="base")
     assert "Nothing. Runs that fail" in attention(client, phase)
 
 
@@ -198,6 +200,7 @@ def test_a_phase_is_closed_and_opened_at_once(client, phase):
     page = text_of(client.post(reverse("organise-close", args=[season.slug, phase.pk]), follow=True))
     assert f"{phase.title}, is closed now." in page
     assert not Phase.objects.get().is_open()
+    Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
     page = text_of(client.post(reverse("organise-open", args=[season.slug, phase.pk]), follow=True))
     assert "is over; give it a new end" in page
     Phase.objects.update(
@@ -233,7 +236,7 @@ def test_the_form_for_times_takes_what_it_prints_and_anywhere_on_earth(client, p
         "Times are in AoE. The phase now opens 30 Jun 2026, 12:00 AoE and closes 1 Dec 2026, 23:59 AoE"
         in page
     )
-    assert page.partition("Times of")[2].partition("Change the times")[0].count("UTC") == 2
+    assert page.partition("Times are in")[2].partition("Change the times")[0].count("UTC") == 2
     assert 'value="2026-12-01 23:59"' in client.get(address).content.decode()
 
 

@@ -2,16 +2,19 @@
 
 import csv
 import io
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from scoring.board.manual_scores import MAX_MEASURES, enter_measure
-from scoring.models import OutsideMeasure, OutsideScore
+from scoring.models import ManualMeasure, ManualScore
 from tasks.models import Organiser, Phase
+from tasks.seasons.history import delete_phase, undo
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
@@ -66,7 +69,7 @@ def test_they_stand_on_a_page_of_their_own_with_source_and_signature_and_rank_no
     page = text_of(client.get(where))
     assert f"Crowd rating lower is better 1 A's Ada {FIRST} 2 B's Bo {SECOND}" in page
     assert (
-        f"outside|Crowd rating|better:down|entered:{OutsideMeasure.objects.get().entered_at:%Y-%m-%d}" in page
+        f"outside|Crowd rating|better:down|entered:{ManualMeasure.objects.get().entered_at:%Y-%m-%d}" in page
     )
     assert SOURCE in page
     assert "A baseline" not in page
@@ -117,7 +120,7 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
     ]
     version = Phase.objects.get().version
     enter(client, organiser, phase, values="", source="")
-    assert not OutsideScore.objects.exists()
+    assert not ManualScore.objects.exists()
     assert "took away what was entered by hand" in history(phase.task.season).first().words
     assert Phase.objects.get().version > version
 
@@ -141,14 +144,14 @@ def test_what_cannot_be_meant_is_told_by_line_and_nothing_is_entered(client, pha
     refused = enter(client, organiser, phase, values=values.replace("{run}", str(run)))
     assert refused.status_code == 422
     assert said.replace("{run}", str(run)) in text_of(refused)
-    assert not OutsideMeasure.objects.exists()
+    assert not ManualMeasure.objects.exists()
 
 
 def test_a_run_of_another_phase_is_none_of_this_one_and_a_source_is_needed(client, phase, organiser):
     other = boards.scored_run(boards.make_phase(), None, 0.3)
     assert "has no run" in text_of(enter(client, organiser, phase, values=f"{other.pk} 1"))
     assert "Say who measured it and where" in text_of(enter(client, organiser, phase, source=" "))
-    assert not OutsideMeasure.objects.exists()
+    assert not ManualMeasure.objects.exists()
 
 
 def test_a_phase_has_no_more_measures_than_fit(phase, organiser):
@@ -170,3 +173,16 @@ def test_organisers_enter_them_by_token(client, phase, organiser):
     assert refused.status_code == 400
     assert "line 1" in str(refused.json()["errors"]["values"])
     assert client.post(where, {**said, "values": ""}, headers=headers).json() == []
+
+
+def test_a_measure_that_was_deleted_under_its_old_name_comes_back(organiser):
+    empty = boards.make_phase()
+    season = empty.task.season
+    ManualMeasure.objects.create(phase=empty, name="Fluency", source=SOURCE)
+    delete_phase(phase=empty, by=organiser)
+    migration = import_module("scoring.migrations.0016_manual_scores")
+    migration.rename_in_history(apps, {new: old for old, new in migration.NAMES.items()})
+    assert "scoring.outsidemeasure" in str(history(season).first().changes)
+    migration.rename_in_history(apps, migration.NAMES)
+    undo(season=season, entry=history(season).first(), by=organiser)
+    assert ManualMeasure.objects.get(phase=empty.pk).name == "Fluency"

@@ -8,6 +8,7 @@ import re
 import zipfile
 
 import pytest
+import yaml
 from django.urls import reverse
 from django.utils import timezone
 
@@ -26,6 +27,10 @@ from tests.scoring import boards
 from tests.scoring.background import work_off
 
 pytestmark = pytest.mark.django_db
+
+OF_THE_SEASON = {
+    "results.md", "participants.csv", "participants.tex", "systems.bib", "papers.yml", "openreview.json",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -82,7 +87,7 @@ def test_the_zip_has_all_that_the_page_links_to(client, season, phase):
     linked = set(re.findall(rf'href="/overview-paper/{season.slug}/files/([^"]+)"', page))
     found = zipped(client, season)
     board = f"{phase.task.slug}-{phase.slug}-corrected"
-    assert {"results.md", "participants.csv", "participants.tex", "systems.bib"} <= set(found)
+    assert set(found) >= OF_THE_SEASON
     assert {f"boards/{board}.{form}" for form in ("csv", "json", "tex")} <= set(found)
     assert {f"classes/{board}.csv", f"classes/{board}.json", f"classes/{board}-topic.tex"} <= set(found)
     assert {f"figures/{board}.{form}" for form in file_forms()} <= set(found)
@@ -248,10 +253,32 @@ def test_a_draft_season_and_an_unknown_file_are_not_there(client, season, phase)
         assert client.get(reverse(name, args=[season.slug])).status_code == 404
 
 
+def test_venues_are_told_of_the_paper_and_its_authors_are_the_organisers(client, season, phase):
+    organiser = User.objects.get(email="org@example.org")
+    User.objects.filter(pk=organiser.pk).update(
+        name="Grace Brewster Hopper", affiliation="Yale: of old", orcid="0000-0002-1825-0097"
+    )
+    Season.objects.filter(pk=season.pk).update(summary="Who cites what: #1.")
+    [paper] = yaml.safe_load(written(client, season, "papers.yml"))
+    assert {"id", "title", "abstract", "file"} < set(paper)
+    assert paper["authors"] == [
+        {
+            "first_name": "Grace Brewster",
+            "last_name": "Hopper",
+            "institution": "Yale: of old",
+            "orcid": "0000-0002-1825-0097",
+        }
+    ]
+    note = json.loads(written(client, season, "openreview.json"))["content"]
+    assert note["title"]["value"] == paper["title"] == "Overview of CL-Summ 2031"
+    assert note["authors"]["value"] == ["Grace Brewster Hopper"]
+    assert note["abstract"]["value"] == paper["abstract"] == "Who cites what: #1."
+
+
 def test_a_season_without_tasks_has_its_teams_and_no_board(client):
     season = factories.make_season()
     found = zipped(client, season)
-    assert set(found) == {"results.md", "participants.csv", "participants.tex", "systems.bib"}
+    assert set(found) == OF_THE_SEASON
     assert "0 teams" not in found["results.md"].decode()
     assert "No teams take part." in found["results.md"].decode()
 

@@ -6,6 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
+from scoring.stats.finding import finding
 from scoring.worker.score import score
 from tasks.models import Phase
 from tests.factories import make_phase
@@ -32,27 +33,43 @@ def figures(told: str) -> list[dict]:
     return [json.loads(found) for found in re.findall(r'type="application/json">(.*?)</script>', told)]
 
 
-def test_aliice_against_alce_and_cvcp_against_aliice_are_drawn(client, phase):
+def test_recall_against_recall_and_precision_against_precision_are_drawn_and_cvcp_against_f1(client, phase):
     told = client.get(address(phase)).content.decode()
-    first, second = figures(told)
-    systems, equal = first["data"]
-    assert sorted(zip(systems["x"], systems["y"], strict=True)) == [
-        pytest.approx((200 / 3, 200 / 3)),
-        pytest.approx((200 / 3, 100)),
+    recall, precision, spread = figures(told)
+    axes = [
+        (drawn["layout"]["xaxis"]["title"]["text"], drawn["layout"]["yaxis"]["title"]["text"])
+        for drawn in (recall, precision, spread)
     ]
-    assert equal["mode"] == "lines"
-    assert (first["layout"]["xaxis"]["title"]["text"], first["layout"]["yaxis"]["title"]["text"]) == (
-        "ALCE F1",
-        "ALiiCE F1",
-    )
-    assert second["layout"]["yaxis"]["title"]["text"] == "CVCP"
-    assert len(second["data"]) == 1, "no line of equal values where the scales differ"
-
-
-def test_what_is_drawn_stands_in_a_table_and_what_is_not_is_counted(client, phase):
-    told = client.get(address(phase)).content.decode()
-    assert re.sub(r"<script.*?</script>", "", told, flags=re.DOTALL).count("66.67</td>") == 4
+    assert axes == [
+        ("ALCE recall", "ALiiCE recall"),
+        ("ALCE precision", "ALiiCE precision"),
+        ("ALiiCE F1", "CVCP"),
+    ]
+    assert [drawn["data"][1]["mode"] for drawn in (recall, precision)] == ["lines", "lines"]
+    assert len(spread["data"]) == 1, "no line of equal values where the scales differ"
     assert "1 system without one of the numbers left out." in told
+
+
+def test_what_the_paper_finds_is_held_to_the_systems_of_the_board(client, phase):
+    """Two systems are too few for an interval: neither holds and neither fails."""
+    told = client.get(address(phase)).content.decode()
+    assert "What the paper finds, ALiiCE recall below ALCE recall, cannot be told here: in " in told
+    assert "What the paper finds, ALiiCE precision above ALCE precision, cannot be told here: in " in told
+    assert "of 2 systems, a mean difference of" in told
+
+
+@pytest.mark.parametrize(
+    ("differences", "holds"),
+    [((4, 5, 6), True), ((-4, -5, -6), False), ((1, 2, 3), None), ((1, 2), None), ((), None)],
+)
+def test_a_finding_holds_where_the_whole_interval_is_above_zero(differences, holds):
+    """By hand of three with a spread of 1: the mean -/+ Student's t of two degrees of freedom by root 3."""
+    found = finding(list(map(float, differences)))
+    assert found.holds is holds
+    assert found.above == sum(value > 0 for value in differences)
+    if found.units > 2:
+        reach = 4.302653 / 3**0.5
+        assert (found.low, found.high) == pytest.approx((found.mean - reach, found.mean + reach), abs=1e-5)
 
 
 def test_the_board_leads_there_and_others_do_not(client, phase):

@@ -9,7 +9,7 @@ from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from citeboard.teams.invitations import renew_invitation, secret_of
+from citeboard.teams.membership import renew_invitation, secret_of
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.pages.reading import text_of
@@ -172,7 +172,7 @@ def test_what_is_dangerous_is_folded_and_nothing_unfolds_it():
     """Each button of that class stands in a part that has to be opened first, or on a page that only asks."""
     found = 0
     for template in Path(settings.BASE_DIR, "templates").rglob("*.html"):
-        if template.name in ("delete.html", "early.html"):
+        if template.name in ("delete.html", "rehearsal.html"):
             continue
         text = template.read_text()
         for place in re.finditer(r'class="danger"', text):

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from citeboard.teams.invitations import renew_invitation, secret_of
+from citeboard.teams.membership import renew_invitation, secret_of
 from citeboard.teams.models import Membership
 from scoring.board.visibility import audience_of, may_see_instances, may_see_scores
 from scoring.models import Rating

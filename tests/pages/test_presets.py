@@ -9,7 +9,7 @@ from citeboard.teams.models import Token
 from tasks.models import Organiser, Season
 from tasks.seasons.presets import PRESETS
 from tests.api.conftest import API
-from tests.factories import make_user
+from tests.factories import make_season, make_task, make_user
 from tests.pages.reading import text_of
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def staff(client):
 def test_a_season_like_semeval_practises_evaluates_in_the_dark_and_goes_on(client, staff):
     assert "Like SemEval" in text_of(client.get("/new-season/"))
     answer = client.post("/new-season/semeval/", {**GIVEN, **DATES})
-    assert (answer.status_code, answer["Location"]) == (302, "/seasons/ours/organise/settings/")
+    assert (answer.status_code, answer["Location"]) == (302, "/seasons/ours/organise/launch/")
     season = Season.objects.get(slug="ours")
     assert not season.is_public
     assert Organiser.objects.get(season=season).user == staff
@@ -79,3 +79,57 @@ def test_a_season_is_made_from_a_preset_by_token(client, staff):
     )
     assert (made.status_code, made.json()["slug"]) == (201, "ours")
     assert Season.objects.get().tasks.get().phases.get().counting == "priority"
+
+
+def test_several_tasks_of_types_and_of_last_year_get_the_same_dates(client, staff):
+    organiser = make_user(email="olga@example.org")
+    last = make_season(slug="last-year")
+    make_task(season=last, slug="spans", title="Identification", rules=["official-2017"], min_class_size=3)
+    answer = client.post(
+        "/new-season/semeval/",
+        {
+            **GIVEN, **DATES,
+            "task_type": ["clsumm-1a", "clsumm-1b", "last-year/spans"],
+            "organisers": "olga@example.org",
+            "results_at": "2026-06-20 23:59 AoE",
+            "workshop_at": "2026-09-01 09:00",
+        },
+    )  # fmt: skip
+    assert answer.status_code == 302
+    season = Season.objects.get(slug="ours")
+    assert [task.slug for task in season.tasks.all()] == ["clsumm-1a", "clsumm-1b", "spans"]
+    assert {tuple(task.phases.values_list("slug", "opens", "closes")) for task in season.tasks.all()} == {
+        tuple(season.tasks.first().phases.values_list("slug", "opens", "closes"))
+    }
+    again = season.tasks.get(slug="spans")
+    assert (again.title, again.rules, again.min_class_size) == ("Identification", ["official-2017"], 3)
+    assert {row.user for row in season.organisers.all()} == {staff, organiser}
+    assert season.results_at.isoformat() == "2026-06-21T11:59:00+00:00"
+    assert list(season.dates) == ["results_at", "workshop_at"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("organisers", "nobody@example.org", "Nobody has an account with the address nobody@example.org"),
+        ("task_type", "no-such", "no-such is not one of the available choices"),
+        ("papers_until", "2026-05-30 00:00", "is not after the date before it"),
+    ],
+)
+def test_what_is_wrong_with_who_what_and_when_stands_there_too(client, staff, field, value, words):
+    answer = client.post("/new-season/semeval/", {**GIVEN, **DATES, field: value})
+    assert words in str(answer.context["form"].errors[field])
+    assert not Season.objects.exists()
+
+
+def test_a_task_that_a_season_does_not_have_is_named_and_that_of_others_is_not_there(client, staff):
+    make_season(slug="last-year")
+    header = {"HTTP_AUTHORIZATION": f"Token {Token.objects.issue(user=staff, name='mine')[1]}"}
+    dates = json.dumps({"opens": "2026-05-01 00:00"})
+    given = {**GIVEN, "dates": dates, "task_type": "clsumm-1a, last-year/none"}
+    refused = client.post(f"{API}/new-season/open/", given, **header)
+    assert refused.status_code == 422
+    assert "“last-year” has no task “none”" in refused.json()["faults"][0]["message"]
+    assert client.post(
+        f"{API}/new-season/open/", {**given, "task_type": "elsewhere/none"}, **header
+    ).status_code == 404  # fmt: skip

@@ -51,6 +51,15 @@ def test_every_figure_leads_to_its_table_and_line(client, task):
         assert f'id="{anchor}"' in paper, anchor
 
 
+def test_the_highest_figure_of_each_group_of_systems_is_bold_with_all_that_are_equal(client, root):
+    """Duma and Klein print .391, .413 and twice .469 as the best of their three groups of methods."""
+    load(root / "examples" / "citation-resolution-2014" / "duma-klein-2014.json")
+    page = client.get("/published/duma-klein-2014/").content.decode()
+    assert re.findall(r"<strong>(0\.\d+)</strong>", page) == ["0.391", "0.413", "0.469", "0.469"]
+    told = text_of(client.get("/published/duma-klein-2014/"))
+    assert "holds: in 5 of 5 cases, by +0.086 [0.074, 0.097] on average" in told
+
+
 def test_doubted_figures_say_so_by_a_word_and_why(client, task):
     page = text_of(client.get(address("published", task)))
     assert "0.500 doubted" in page

@@ -1,6 +1,5 @@
 """Reported figures beside recomputed ones: each in columns of its own, and hidden where the board is."""
 
-import copy
 import io
 import re
 
@@ -20,14 +19,14 @@ from tests.tasks import seasons
 pytestmark = pytest.mark.django_db
 
 
+PLACED = [{**placement, "recomputed": BESIDE["recomputed"]} for placement in PLACEMENTS]
+
+
 @pytest.fixture
 def phase(tmp_path):
     load(write(tmp_path / "own.json"))
     phase = boards.make_phase()
-    placements = copy.deepcopy(PLACEMENTS)
-    for placement in placements:
-        placement["recomputed"] = BESIDE["recomputed"]
-    Task.objects.filter(pk=phase.task_id).update(published=placements)
+    Task.objects.filter(pk=phase.task_id).update(published=PLACED)
     run = boards.scored_run(phase, None, 0.31, system="Owl")
     boards.by_class(run, "topic", {"T1": 0.25, "T2": 0.4})
     return Phase.objects.get(pk=phase.pk)
@@ -52,11 +51,21 @@ def test_a_table_by_class_has_reported_recomputed_and_difference_in_columns_of_t
     html = client.get(address(phase)).content.decode()
     # Printed in per cent, so that ours stands in per cent, with the decimals of print.
     assert lines(html, 1) == [
-        ["T1", "20.5", "25.0", "+4.5"],
-        ["T2", "41.0", "40.0", "\u22121.0"],
+        ["T1", "5", "20.5", "25.0", "+4.5"],
+        ["T2", "6", "41.0", "40.0", "\u22121.0"],
     ]
     assert "Not rebuilt here: Ibis." in html
     assert 'href="/published/own-2020/#table-2-1"' in html
+
+
+def test_small_classes_and_what_sets_the_two_apart_are_told(client, phase):
+    run = phase.submissions.get()
+    run.evaluations.get(rules="corrected").breakdowns.all().delete()
+    boards.by_class(run, "topic", dict.fromkeys(["T0", "T1", *map(str, range(8)), "T2"], 0.25), n=2)
+    placements = [{**one, "recomputed": {**one["recomputed"], "remark": "Fewer topics."}} for one in PLACED]
+    Task.objects.filter(pk=phase.task_id).update(published=placements)
+    told = text_of(client.get(address(phase)))
+    assert "Fewer topics. Less than half as large as the largest class here: T1." in told
 
 
 def test_systems_have_their_figures_beside_those_of_the_board(client, phase):
@@ -91,6 +100,29 @@ def test_the_chart_holds_what_the_table_does(client, phase):
         ("Heron, reported", [20.5, 41.0]),
         ("Heron, recomputed", [25.0, 40.0]),
     ]
+
+
+BETTER = {
+    "name": "Heron is above Ibis, topic by topic",
+    "by": ["topic"],
+    "more": {"system": ["Heron"], "topic": ["T1", "T2"]},
+    "less": {"system": ["Ibis"], "topic": ["T1", "T2"]},
+}
+
+
+def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_path):
+    """Printed are 20.5 and 41 against 30.5 and 40; the board has nothing of Ibis."""
+    told = publication()
+    later = {"name": "The second topic is easier", "by": ["system"], "more": {"topic": ["T2"]}}
+    told["tables"][1]["conclusions"] = [BETTER, {**later, "less": {"topic": ["T1"]}}]
+    load(write(tmp_path / "own.json", told))
+    text = text_of(client.get(address(phase)))
+    assert "topic by topic ( Table 2 ) cannot be told: in 1 of 2 cases, by −4.500 on average –" in text
+    assert "cannot be told: in 2 of 2 cases, by +15.000 on average" in text
+    assert "cannot be told: in 1 of 1 cases, by +15.000 on average" in text
+    season, task = phase.task.season.slug, phase.task.slug
+    for name, where in (("paper", ["own-2020"]), ("published", [season, task])):
+        assert "in 1 of 2 cases, by −4.500 on average" in text_of(client.get(reverse(name, args=where)))
 
 
 RECOMPUTED = """
@@ -228,7 +260,7 @@ def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(client, shared, t
     )  # fmt: skip
     phase = Phase.objects.get(task__season__slug="cl-summ-2014-pilot", task__slug="1a")
     call_command(
-        "run_baselines", "cl-summ-2014-pilot", "--task", "1a", "--baseline", "clsumm-mq-context",
+        "run_baselines", "cl-summ-2014-pilot", "--task", "1a", "--baseline", "clsumm-mq-context-literal",
         stdout=io.StringIO(),
     )  # fmt: skip
     while job := Job.objects.filter(submission__phase=phase, state="queued").first():
@@ -236,12 +268,12 @@ def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(client, shared, t
     html = client.get("/published/seasons/cl-summ-2014-pilot/").content.decode()
     first = lines(html, 1)
     assert [line[0] for line in first] == list(TOPICS)
-    # As on the page “The pilot, reproduced”, for the annotation annv2.
-    assert first[0][1:4] == ["0.235", "0.158", "\u22120.077"]
-    assert first[6][1:4] == ["0.101", "0.116", "+0.015"]
+    # As on the page “The five papers, row by row”, to the letter.
+    assert first[0][2:5] == ["0.235", "0.160", "\u22120.075"]
+    assert first[6][2:5] == ["0.101", "0.121", "+0.020"]
     context = next(line for line in lines(html, 4) if line[0].startswith("context"))
     assert context[1:] == [
-        "0.214", "0.162", "\u22120.052", "0.339", "0.298", "\u22120.041", "0.225", "0.182", "\u22120.043",
+        "0.214", "0.161", "\u22120.053", "0.339", "0.322", "\u22120.017", "0.225", "0.187", "\u22120.038",
     ]  # fmt: skip
     assert "Task 2" in text_of(client.get("/published/seasons/cl-summ-2014-pilot/"))
 
@@ -250,3 +282,9 @@ TOPICS = (
     "C90-2039", "C94-2154", "E03-1020", "H05-1115", "H89-2014",
     "J00-3003", "J98-2005", "N01-1011", "P98-1081", "X96-1048",
 )  # fmt: skip
+
+
+def test_a_class_that_a_board_keeps_back_says_why(client, phase):
+    Task.objects.filter(pk=phase.task_id).update(min_class_size=1000)
+    html = client.get(address(phase)).content.decode()
+    assert lines(html, 1)[0] == ["T1", "20.5", "the class has too few instances", ""]

@@ -38,13 +38,15 @@ def test_every_run_has_a_line_with_its_state_and_number(client, phase, organiser
     scored(phase, team, 0.25, system="=HYPERLINK(1)", exclusion="hidden", exclusion_reason="Asked for.")
     factories.make_submission(phase=phase, team=team, status="cancelled")
     where = reverse("organise-runs-csv", args=[phase.task.season.slug])
-    rows = list(csv.DictReader(io.StringIO(client.get(where).content.decode())))
+    rows = list(csv.DictReader(io.StringIO(client.get(where).getvalue().decode())))
     assert [row["status"] for row in rows] == ["cancelled", "scored"]
     assert (rows[1]["value"], rows[1]["exclusion"], rows[1]["team"]) == ("0.25", "hidden", team.slug)
     assert not rows[1]["system"].startswith("=")
-    filtered = client.get(f"{where}?status=scored").content.decode()
+    filtered = client.get(f"{where}?status=scored").getvalue().decode()
     assert filtered.count("\r\n") == 2
-    assert client.get(f"/api/v1/seasons/{phase.task.season.slug}/runs/").content.decode().count("\r\n") == 3
+    assert (
+        client.get(f"/api/v1/seasons/{phase.task.season.slug}/runs/").getvalue().decode().count("\r\n") == 3
+    )
 
 
 def test_the_zip_holds_the_files_that_count_and_no_others(client, phase, organiser):

@@ -16,12 +16,14 @@ from citeboard.teams.models import Membership
 from scoring.board.open_gold import may_have_gold
 from scoring.ops.merging import MergeRefused, accept_merge, propose_merge
 from tasks.gold.early import WouldLetOut
+from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import load_values
 from tasks.seasons.file.tables import document
 from tests import factories
 from tests.api.conftest import API
+from tests.api.sending import score
 from tests.pages.reading import text_of
 from tests.scoring import boards
 
@@ -92,6 +94,13 @@ class TestVersions:
         words = history(phase.task.season)[0].words
         assert words == "sealed gold v1 of Spans, test: Test items stood in it."
 
+    def test_the_only_phase_of_a_sealed_version_goes_on_with_its_board_and_its_secrecy(self, client, phase):
+        score(factories.make_submission(phase=phase, content=factories.run_bytes()))
+        client.post(address("organise-gold-seal", phase, Gold.objects.get().pk), {"reason": "Test items."})
+        [content] = facts(client, phase)
+        assert content["known"]["instances"]["visitors"] == "never"
+        assert secrecy_of(Phase.objects.get()).min_class_size == phase.task.min_class_size
+
     def test_a_version_is_deleted_while_nothing_counts_by_it(self, client, phase):
         first = Gold.objects.get()
         where = address("organise-gold-delete", phase, first.pk)
@@ -104,7 +113,11 @@ class TestVersions:
         page = text_of(client.post(where, {"reason": "x"}, follow=True))
         assert "Runs were scored with v1; seal it instead" in page
         evaluation.delete()
-        client.post(where, {"reason": "Test items stood in it."})
+        asked = text_of(client.post(where, {"reason": "Test items stood in it."}))
+        assert "This can never be taken back" in asked
+        assert Gold.objects.count() == 2
+        typed = {"let_out_task": phase.task.season.title, "let_out_reason": "Test items stood in it."}
+        client.post(where, {"reason": "Test items stood in it.", **typed})
         assert [gold.number for gold in Gold.objects.all()] == [2]
         assert not GoldOverlap.objects.filter(gold=first.pk).exists()
 

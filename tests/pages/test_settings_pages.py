@@ -83,6 +83,54 @@ def test_times_are_shown_on_the_clocks_of_the_phase(client, phase):
     assert "In Europe/Rome" in page
 
 
+def test_times_are_read_in_the_zone_that_the_same_form_gives(client, phase):
+    Phase.objects.update(opens="2026-05-01T10:00Z", closes="2090-05-01T21:59Z")
+    where = place("phase", phase.pk)
+    asked = save(client, where, time_zone="AoE", closes="2090-05-02 23:59")
+    assert asked.status_code == 422
+    assert "What stays?" in text_of(asked)
+    names = list(asked.context["form"].fields)
+    assert names[names.index("time_zone") + 1] == "zone_moves"
+    assert Phase.objects.get().time_zone == "Europe/Rome"
+    answer = save(client, where, time_zone="AoE", closes="2090-05-02 23:59", zone_moves="instants")
+    assert answer.status_code == 302
+    times = {"opens": "2026-05-01T10:00:00+00:00", "closes": "2090-05-03T11:59:00+00:00"}
+    phase.refresh_from_db()
+    assert {name: getattr(phase, name).isoformat() for name in times} == times
+    # As the clocks show it: what was 22:00 the day before on earth's last clock is 22:00 in Rome.
+    assert save(client, where, time_zone="Europe/Rome", zone_moves="clocks").status_code == 302
+    phase.refresh_from_db()
+    assert phase.opens.isoformat() == "2026-04-30T20:00:00+00:00"
+    assert phase.closes.isoformat() == "2090-05-02T21:59:00+00:00"
+
+
+def test_the_history_shows_instants_in_the_season_s_zone_and_in_utc(client, phase):
+    Season.objects.update(time_zone="AoE")
+    save(client, place("phase", phase.pk), closes="2090-05-01 23:59 AoE")
+    page = text_of(client.get(reverse("organise-history", args=["one"])))
+    assert "→ 2090-05-01 23:59 AoE (2090-05-02 11:59 UTC)" in page
+
+
+def test_a_new_phase_is_shown_with_the_zone_of_its_season(client, phase):
+    Season.objects.update(time_zone="Asia/Tokyo")
+    where = place("new-phase", phase.task_id)
+    assert client.get(where).context["form"].initial["time_zone"] == "Asia/Tokyo"
+    times = {"opens": "2026-01-01 00:00", "closes": "2090-01-01 09:00"}
+    assert save(client, where, slug="next", title="Next", **times).status_code == 302
+    assert Phase.objects.get(slug="next").closes.isoformat() == "2090-01-01T00:00:00+00:00"
+    assert Phase.objects.get(slug="next").time_zone == "Asia/Tokyo"
+
+
+def test_a_phase_that_was_closed_by_hand_opens_again_until_its_planned_end(client, phase):
+    planned = Phase.objects.get().closes
+    where = reverse("organise-phases", args=["one"])
+    client.post(reverse("organise-close", args=["one", phase.pk]))
+    assert Phase.objects.get().closes < planned
+    assert "Open again until" in text_of(client.get(where))
+    client.post(reverse("organise-open", args=["one", phase.pk]))
+    assert Phase.objects.get().closes == planned
+
+
 def test_what_is_wrong_stands_at_its_field_and_nothing_changes(client, phase):
     answer = save(
         client, place("phase", phase.pk), opens="2091-01-01 00:00", closes="2090-01-01 00:00", title="New"

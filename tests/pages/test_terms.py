@@ -1,15 +1,18 @@
 """A season's terms: published in versions, accepted before data are given out, and who accepted what."""
 
 import csv
+import datetime as dt
 import io
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
-from tasks.models import Registration, Submission
-from tasks.registration.entries import publish_terms
+from tasks.models import Notification, Registration, Submission, Terms
+from tasks.notifications.wording import words_of
+from tasks.registration.entries import accept_terms, publish_terms, terms_to_accept
 from tests import factories
 from tests.pages.reading import text_of
 
@@ -176,3 +179,22 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(cli
         "Ada accepted version 1 of the terms",
         "Olga published version 1 of the terms",
     ]
+
+
+def test_a_version_that_counts_later_locks_nobody_out_before_its_day_and_everybody_is_told(
+    client, season, phase, terms, organiser, ada
+):
+    factories.make_team(season=season, lead=ada)
+    accept_terms(season=season, number=1, user=ada)
+    client.force_login(organiser)
+    day = timezone.now() + dt.timedelta(days=3)
+    sent = {"text": "Cite the data.", "counts_from": f"{day:%Y-%m-%d %H:%M} UTC"}
+    client.post(reverse("organise-terms", args=[season.slug]), sent)
+    told = words_of(Notification.objects.get(user=ada, kind="terms-published"))
+    assert "Version 2 of the terms" in told.title
+    assert f"It counts from {day:%Y-%m-%d %H:%M} UTC" in told.text
+    assert terms_to_accept(season, ada) is None
+    # Who comes new accepts what will hold.
+    assert terms_to_accept(season, factories.make_user()).number == 2
+    Terms.objects.update(counts_from=timezone.now())
+    assert terms_to_accept(season, ada).number == 2

@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
+from scoring.__main__ import main
 from tasks.models import Submission
 from tests import factories
 from tests.scoring import boards
@@ -76,6 +77,21 @@ def test_a_bad_run_is_told_every_line_and_costs_nothing(client, phase, member):
     assert "Kept too" in page
     assert not Submission.objects.exists()
     assert "2 runs left today" in page
+
+
+def test_what_many_lines_have_wrong_alike_is_said_once_with_how_many(
+    client, phase, member, tmp_path, capsys, settings
+):
+    content = b'{"sentences": 3}\n' * 20
+    page = text_of(send(client, phase, content))
+    row = re.sub(r"<[^>]+>|\s+", " ", page)
+    assert re.search(r"The same in 19 more lines: 2, 3, 4, 5, 6, …", row)
+    (tmp_path / "run.jsonl").write_bytes(content)
+    gold = str(settings.BASE_DIR / "examples" / "demo-season")
+    assert main(["check", phase.task.type, "--gold", gold, "--run", str(tmp_path / "run.jsonl")]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) < 5
+    assert any(line.endswith(" (and 19 more lines: 2, 3, 4, 5, 6, …)") for line in lines)
 
 
 def test_the_problems_are_a_csv_that_no_spreadsheet_calculates(client, phase, member):

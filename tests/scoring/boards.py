@@ -88,7 +88,10 @@ def by_class(run: Submission, dimension: str, values: dict[str, float | None], n
 
 def set_version_0(score: Score) -> None:
     """As an earlier version of the metric would have left it."""
-    column = score.column.rpartition("|v:")[0] + "|v:0"
+    set_column(score, score.column.rpartition("|v:")[0] + "|v:0")
+
+
+def set_column(score: Score, column: str) -> None:
     earlier = Signature(metric=score.metric, column=column, position=score.shared.position, text=column)
     [key] = Signature.objects.ids_of([earlier])
     Score.objects.filter(pk=score.pk).update(shared=key)

@@ -4,7 +4,6 @@ import importlib
 import io
 import json
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -187,11 +186,6 @@ NO_CITANCES = "The baseline could not be computed: topic W01-0101 has no citance
 #: From the few words of a sample these write nothing at all.
 WITHOUT_WORDS = {"clsumm-mq-summary-tfidf-literal", "citation-text-textrank"}
 
-NO_PARSER = (
-    "What this task is scored with, such as a model, is not installed here yet; scoring goes on by itself "
-    "when it is."
-)
-
 
 def chosen_names(slug: str) -> list[str]:
     """The ends of the list and one that learns from gold, which are written differently; in full, all."""
@@ -217,9 +211,7 @@ def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_sco
     for name in WITHOUT_WORDS & found.keys():
         state, reason = found.pop(name)
         assert (state, "the run answers no instance of the split" in reason) == ("failed", True)
-    # The parser is no part of what the tests install; the answers are there all the same.
-    without_parser = slug == "positional-citations" and find_spec("en_core_web_sm") is None
-    assert found == dict.fromkeys(found, ("waiting", NO_PARSER) if without_parser else ("scored", ""))
+    assert found == dict.fromkeys(found, ("scored", ""))
     assert found
     assert all(run.file for run in Submission.objects.filter(status__in=("scored", "waiting")))
 

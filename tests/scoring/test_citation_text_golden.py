@@ -80,6 +80,15 @@ def test_the_mean_lies_close_to_the_median_that_the_released_program_prints(caps
         assert abs(value - middle) < 0.15
 
 
+def test_the_median_itself_is_a_column_where_a_task_wants_it(capsys, gold, golden, tmp_path):
+    system, run = golden_run(golden, "without_context", "lexrank_3", tmp_path)
+    options = ("--rules", "official", "--intervals", "0", "--option", "rouge_mid=yes")
+    metrics = score(capsys, TYPE, [gold], run, *options)["metrics"]
+    for kind in ("1", "2", "l"):
+        expected = system["rouge_no_stemming"]["bootstrap_low_mid_high_f_x100_numpy_seed_0"][KINDS[kind]][1]
+        assert metrics[f"rouge_{kind}_f1_mid"]["value"] == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize("is_stemmed", [False, True])
 def test_rouge_of_odd_pairs_is_the_published_one(shared, is_stemmed):
     cases = json.loads((shared / "citebench_lu/golden/rouge_edge_cases.json").read_text())["cases"]

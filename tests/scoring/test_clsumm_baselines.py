@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.papers.pilot import PROTOCOLS, Scored, facet_reports
+from scoring.papers.facet_folds import PROTOCOLS, as_data
 from scoring.tools.baselines import baseline, baselines
-from scoring.tools.baselines.clsumm import THRESHOLDS, above, mq_context, mq_mmr, mq_tfidf, mq_topics, taln
 from scoring.tools.baselines.clsumm_facets import facet_pairs
 from tasks.types import task_type
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.topics import read_topics
 from tasks.types.files import InputFile, open_inputs
-from tests.scoring.golden import PARTS, gold_2017
+from tests.scoring.golden import gold_2017
 from tests.scoring.offline import score
 
 OURS = [name for name in baselines() if name.startswith("clsumm-")]
@@ -96,26 +95,15 @@ def test_the_papers_first_words_are_the_data_packs_run_of_250_words(corpus, tmp_
         assert " ".join(line["summary"]).split() == file.read_text().split()
 
 
-@pytest.fixture(scope="module")
-def pilot(shared: Path) -> Scored:
-    """The ten topics with their last annotation, read once."""
-    return Scored(open_inputs([shared / "scisumm" / "pilot"]), "annv3")
-
-
 @pytest.mark.shared
-@pytest.mark.parametrize(
-    ("choose", "least", "most"),
-    [
-        (mq_tfidf, 0.211 - 0.03, 0.211 + 0.03),
-        (mq_topics, 0.217 - 0.03, 0.217 + 0.03),
-        (mq_context, 0.15, 0.25),
-        (mq_mmr, 0.15, 0.25),
-        (taln, 0.225 - 0.03, 0.225 + 0.03),
-    ],
-)
-def test_the_pilots_systems_come_near_the_published_rouge(pilot, choose, least, most):
-    """Source: Jaidka et al. 2014, tables 2 and 6."""
-    assert least <= pilot.spans(choose).metrics["rouge_l_f1"].value <= most
+def test_a_baseline_answers_the_annotation_that_it_is_asked_for(corpus, tmp_path):
+    counts = {}
+    for version in ("annv2", "annv3"):
+        run = tmp_path / f"{version}.jsonl"
+        command = ["baseline", "clsumm-taln", "--gold", str(corpus / "pilot"), "--out", str(run)]
+        assert main([*command, "--option", f"annotation={version}"]) == 0
+        counts[version] = len(lines(run))
+    assert counts == {"annv2": 141, "annv3": 135}
 
 
 @pytest.mark.shared
@@ -143,32 +131,20 @@ def test_a_topic_is_answered_by_what_the_gold_of_the_others_teaches(corpus, tmp_
 
 
 @pytest.mark.shared
-def test_along_the_threshold_precision_rises_recall_falls_and_f1_is_best_between(pilot):
-    """Source: Jaidka et al. 2014, table 7, for the shape; its best F1 is at 0.1."""
-    names = [f"overlap_{part}_micro" for part in PARTS]
-    by_threshold = [pilot.spans(above(threshold), "corrected", names).metrics for threshold in THRESHOLDS]
-    precision, recall, f1 = ([metrics[name].value for metrics in by_threshold] for name in names)
-    assert precision == sorted(precision)
-    assert recall == sorted(recall, reverse=True)
-    assert THRESHOLDS[f1.index(max(f1))] in (0.1, 0.2)
-
-
-@pytest.mark.shared
 @pytest.mark.proof
 def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
     """Source: Jaidka et al. 2014, table 4: 0.623, 0.698 and 0.719 over random folds."""
     topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"}).topics
-    reports = {(report.classifier, report.protocol): report for report in facet_reports(facet_pairs(topics))}
-    published, by_sentence, by_topic = PROTOCOLS
+    told = as_data(facet_pairs(topics))
+    published, by_sentence, by_topic = (told["folds"][protocol] for protocol in PROTOCOLS)
     for classifier, value in (("NB", 0.623), ("SVM", 0.698), ("LR", 0.719)):
-        assert reports[classifier, published].weighted_f1 == pytest.approx(value, abs=0.05)
-        assert 0.45 <= reports[classifier, by_sentence].weighted_f1 <= 0.6
-        assert 0.45 <= reports[classifier, by_topic].weighted_f1 <= 0.5
-    line = reports["always Method", ""]
-    assert line.weighted_f1 == pytest.approx(0.481, abs=0.001)
-    assert {facet: own[3] for facet, own in line.facets.items()} == dict(
-        zip(FACETS, (48, 1, 172, 30, 24), strict=True)
-    )
+        assert published[classifier]["weighted"] == pytest.approx(value, abs=0.05)
+        assert 0.45 <= by_sentence[classifier]["weighted"] <= 0.6
+        assert 0.45 <= by_topic[classifier]["weighted"] <= 0.5
+    line = told["folds"]["any"]["always Method"]
+    assert line["weighted"] == pytest.approx(0.481, abs=0.001)
+    assert line["Method"] == pytest.approx(2 * 172 / (172 + 275))
+    assert told["facets"] == dict(zip((*FACETS, "total"), (48, 1, 172, 30, 24, 275), strict=True))
 
 
 @pytest.mark.shared

@@ -71,9 +71,42 @@ def test_under_the_pilots_rules_the_most_prevalent_of_several_facets_counts(caps
     assert metrics["facet_f1_micro_unconditional"]["n"] == 3
 
 
+def test_where_spans_differ_the_facet_of_most_of_them_counts(capsys, tmp_path):
+    """Two of the second citance's three spans are results, though the gold has methods more often."""
+    several = "['Results_Citation','Method_Citation','Results_Citation']"
+    citances = (*CITANCES[:1], ("W98-0002", "7", ["2"], several), *CITANCES[2:])
+    gold = write_topic(tmp_path / "gold", TOPIC, (*citances, ("W98-0003", "1", ["4"], "Method_Citation")))
+    run = tmp_path / "run.jsonl"
+    run.write_text(json.dumps({"topic": TOPIC, "citance": 2, "sentences": ["2"], "facets": ["Results"]}))
+    metrics = score(capsys, "clsumm-1b", [gold], run, "--rules", "official-2014")["metrics"]
+    assert metrics["facet_precision_micro_unconditional"]["value"] == 1
+
+
+def test_under_the_pilots_rules_sentences_are_counted_by_citing_sentence_too(capsys, gold, run):
+    """Found are 1 of 1, 1 of 2 and 0 of 1 sentences; named is one each, of which two are right."""
+    answers = run.read_text().splitlines()
+    unknown = {"topic": TOPIC, "citing": "ours-1999", "sentences": ["0"], "facets": ["Aim"]}
+    run.write_text("\n".join([*answers, json.dumps(unknown)]))
+    metrics = score(capsys, "clsumm-1a", [gold], run, "--rules", "official-2014")["metrics"]
+    assert metrics["overlap_precision_citance"]["value"] == pytest.approx(2 / 3)
+    assert metrics["overlap_recall_citance"]["value"] == pytest.approx(1 / 2)
+    assert metrics["overlap_f1_citance"]["value"] == pytest.approx(2 * (2 / 3) / 2 / (2 / 3 + 1 / 2))
+    run.write_text(answers[0])
+    metrics = score(capsys, "clsumm-1a", [gold], run, "--rules", "official-2014")["metrics"]
+    assert metrics["overlap_precision_citance"]["value"] == pytest.approx(1 / 3)
+
+
 @pytest.mark.parametrize(
     ("article", "year"),
-    [("C92-1059", 1992), ("W11-2138.xml", 2011), ("2020.sdp-1.1", 2020), ("ours", None), ("C92-105", None)],
+    [
+        ("C92-1059", 1992),
+        ("W11-2138.xml", 2011),
+        ("P51-1001", 1951),
+        ("P50-1001", 2050),
+        ("2020.sdp-1.1", 2020),
+        ("ours", None),
+        ("C92-105", None),
+    ],
 )
 def test_the_year_is_that_of_the_anthologys_id(article, year):
     assert publication_year(article) == year

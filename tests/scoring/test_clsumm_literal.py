@@ -1,26 +1,19 @@
 """The pilot's systems to the letter: what differs from the plain names, by hand and on the pilot's topics."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from scoring.papers.clsumm_literal import (
     of_long_sentences,
     section_shares,
     summary_by_weights,
-    taln_answers,
     weighted_by,
 )
-from scoring.papers.pilot import Scored, scored
 from scoring.tools.baselines import baselines
-from scoring.tools.baselines.clsumm import above, paper_alone, tfidf_top, with_citances, with_citing_papers
-from scoring.tools.baselines.clsumm_supervised import cited_sentences
-from tasks.types import task_type
+from scoring.tools.baselines.clsumm import above, likest, paper_alone, with_citances, with_citing_papers
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence
-from tasks.types.files import open_inputs
 
 BELLS = "bells ring"
 LONG = "bells ring in the towers of the town on every day of the year"
@@ -38,7 +31,7 @@ def topic(*sentences: str, citance: str = BELLS) -> InputTopic:
 
 def test_short_sentences_are_passed_over_however_alike_they_are():
     own = topic(BELLS, LONG, OTHER)
-    assert tfidf_top(1)(own) == [[0]]
+    assert likest(with_citances, count=1)(own) == [[0]]
     assert of_long_sentences(with_citances)(own) == [[1, 2]]
     assert of_long_sentences(with_citing_papers, context=2)(topic(BELLS, "short")) == [[]]
 
@@ -73,7 +66,7 @@ def test_a_summary_takes_the_sentences_that_weigh_most():
 
 def test_each_system_stands_beside_its_other_reading():
     names = {name for name in baselines() if name.endswith("-literal")}
-    assert len(names) == 3 + 7 + 2 + 1 + 3
+    assert len(names) == 4 + 7 + 2 + 1 + 3
     assert {name.removesuffix("-literal") for name in names} <= set(baselines())
 
 
@@ -95,47 +88,15 @@ def test_of_equal_sentences_the_one_that_stands_first_is_taken():
     assert weighted_by({}, 2)(own) == [[1, 2]]
 
 
+def test_of_equal_sentences_the_one_in_a_section_that_is_taken_already_goes_first():
+    own = topic("bells alloy bells", "ships bells alloy", "ships bells alloy", citance="bells alloy")
+    first, second, third = own.sentences
+    own = replace(own, sentences=(first, replace(second, section="Conclusion"), third))
+    assert weighted_by({}, 2)(own) == [[0, 2]]
+
+
 def test_the_numbers_of_sentences_are_one_sweep():
     own = [baseline for baseline in baselines().values() if baseline.sweep == "TALN.UPF to the letter"]
     assert sorted(baseline.at for baseline in own) == [1, 2, 3, 4, 5]
     assert {baseline.swept for baseline in own} == {"sentences"}
     assert all(baseline.learns_from_gold for baseline in own)
-
-
-@pytest.mark.shared
-def test_taln_by_the_shares_of_all_ten_topics_keeps_its_numbers(pilot):
-    """As in an experiment by another program: precision, recall, F1. Table 2 prints .194, .344, .225."""
-    shares = section_shares(pilot.topics, cited_sentences(pilot.files, "annv2"))
-    metrics = pilot.spans(weighted_by(shares, 3)).metrics
-    found = [metrics[f"rouge_l_{part}"].value for part in ("precision", "recall", "f1")]
-    assert found == pytest.approx((0.189, 0.348, 0.214), abs=6e-4)
-
-
-@pytest.mark.shared
-def test_taln_by_the_shares_of_the_others_keeps_its_numbers(pilot):
-    given = taln_answers(pilot.files, {"annotation": "annv2"}, count=3)
-    metrics = scored(task_type("clsumm-1a"), pilot.gold, given, "official-2014").metrics
-    found = [metrics[f"rouge_l_{part}"].value for part in ("precision", "recall", "f1")]
-    assert found == pytest.approx((0.182, 0.336, 0.205), abs=6e-4)
-
-
-@pytest.fixture(scope="module")
-def pilot(shared: Path) -> Scored:
-    return Scored(open_inputs([shared / "scisumm" / "pilot"]), "annv2")
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("choose", "expected"),
-    [
-        (of_long_sentences(with_citances), (0.211, 0.437, 0.253)),
-        (of_long_sentences(with_citing_papers), (0.217, 0.438, 0.256)),
-        (of_long_sentences(with_citing_papers, context=20), (0.161, 0.322, 0.187)),
-        (above(0.1, paper_alone), (0.088, 0.704, 0.143)),
-    ],
-)
-def test_the_literal_readings_keep_their_numbers(pilot, choose, expected):
-    """The first as in an experiment by another program. Table 6 prints an F1 of .211 and .217 for two."""
-    metrics = pilot.spans(choose).metrics
-    found = [metrics[f"rouge_l_{part}"].value for part in ("precision", "recall", "f1")]
-    assert found == pytest.approx(expected, abs=6e-4)

@@ -7,8 +7,10 @@ import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
 from scoring.metrics.meteor import reader
-from scoring.papers.clsumm_literal import dependency_overlap, features, features_used, subsequences
-from scoring.papers.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
+from scoring.papers.clsumm_literal import features, literal_features_used
+from scoring.tools.baselines.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
+from scoring.tools.baselines.clsumm_supervised import dependency_overlap, subsequences
+from scoring.tools.baselines.tfidf import words
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
 from tasks.types.positional_citations.claims import Parse
@@ -75,9 +77,13 @@ class TestSentences:
     def test_an_empty_text_is_like_none(self, wordnet):
         assert not sentence_likeness([[]], [["dog"], []], wordnet).any()
 
-    def test_a_subsequence_counts_by_the_shorter_text(self):
-        found = subsequences([["we", "count", "words"]], [["we", "words"], ["nothing"], []])
-        assert found[0, :, 0].tolist() == [1, 0, 0]
+    def test_a_subsequence_counts_by_the_shorter_text(self, topic):
+        sentences = [["we", "words"], ["nothing"], []]
+        assert subsequences([["we", "count", "words"]], sentences).tolist() == [[2, 0, 0]]
+        citance, others = words(topic.citances[0].text), [words(one.text) for one in topic.sentences]
+        common = subsequences([citance], others)[0]
+        wanted = common / [min(len(citance), len(other)) for other in others]
+        assert features(topic, TestSystem.PLAIN)[0, :, 1] == pytest.approx(wanted)
 
     def test_dependencies_count_by_the_printed_formula_and_by_their_lemmas(self, wordnet):
         one = Parse(("dogs", "count", "cats"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
@@ -91,12 +97,12 @@ class TestSystem:
 
     def test_without_wordnet_and_parser_two_features_are_left_and_it_says_so(self, topic):
         assert features(topic, self.PLAIN).shape == (2, 5, 2)
-        assert features_used(self.PLAIN) == "Its features: TF-IDF, longest common subsequence."
+        assert literal_features_used(self.PLAIN) == "Its features: TF-IDF, longest common subsequence."
 
     def test_a_folder_of_wordnet_adds_six(self, topic, wordnet, tmp_path):
         options = {**self.PLAIN, "wordnet": str(tmp_path / "wordnet")}
         assert features(topic, options).shape == (2, 5, 8)
-        assert features_used(options).endswith("subsequence, six measures over WordNet 3.0.")
+        assert literal_features_used(options).endswith("subsequence, six measures over WordNet 3.0.")
 
     def test_a_run_of_every_citance_is_written(self, capsys, tmp_path, wordnet):
         for name in ("D01-0001", "D01-0002"):

@@ -17,7 +17,7 @@ from scoring.offline.compare import read_runs
 from scoring.stats.significance import trials_for
 from scoring.worker import compare_board
 from tasks.jobs import engine, leases
-from tasks.jobs.groups import START, Watchdog
+from tasks.jobs.queue_choice import START, Watchdog
 from tasks.jobs.sweeper import sweep
 from tasks.jobs.work import take_job, take_jobs
 from tasks.models import Job, Phase
@@ -125,14 +125,14 @@ def test_scoring_a_run_anew_forgets_its_comparisons_and_makes_them_again(phase):
 def test_a_comparison_of_what_was_scored_anew_meanwhile_is_not_kept(phase, monkeypatch):
     for right in (9, 2):
         scored(phase, right)
-    real = compare_board.compared
+    real = compare_board.comparisons.compared
 
     def while_it_is_scored_anew(metric, one, others, **given):
         found = real(metric, one, others, **given)
         Evaluation.objects.filter(pk=one.pk).update(statistics="another/file.npz")
         return found
 
-    monkeypatch.setattr(compare_board, "compared", while_it_is_scored_anew)
+    monkeypatch.setattr(compare_board.comparisons, "compared", while_it_is_scored_anew)
     compare(phase)
     assert not Comparison.objects.exists()
 
@@ -185,7 +185,7 @@ def test_who_asks_while_a_board_is_compared_is_heard(phase):
 
 
 def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
-    monkeypatch.setattr(compare_board, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
     for right in (9, 5, 2):
         scored(phase, right)
     factories.make_submission(phase=phase)
@@ -248,7 +248,7 @@ def test_a_worker_that_compares_is_not_stuck(phase, settings, monkeypatch, is_co
     if is_comparing:
         engine.claim(asked(phase).job_id, "host:1:2")
     now = [0.0]
-    monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
     watchdog = Watchdog("host:1:", workers=1)
     watchdog.is_stuck()
     now[0] += START + settings.LEASE_SECONDS + 1

@@ -86,3 +86,19 @@ def test_intervals_over_groups_hold_the_value_of_a_large_population(name):
         found = of_grouped(name, *drawn(20), np.repeat(np.arange(20), 3).tolist())
         held += (found.low or 1) <= truth <= (found.high or 0)
     assert held >= 0.88 * 150
+
+
+def test_two_points_of_groups_have_a_coefficient_and_one_has_none():
+    assert of_grouped("Pearson", np.array([1.0, 2.0]), np.array([3.0, 5.0]), ["a", "b"]).value == 1
+    assert math.isnan(of_grouped("Pearson", np.array([1.0]), np.array([3.0]), ["a"]).value)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_what_is_undefined_without_one_group_has_no_interval(name):
+    """Of six groups one alone has another value; with a second one there is an interval."""
+    y, groups = np.array([1.0, 2, 3, 2, 1, 4]), list("abcdef")
+    found = of_grouped(name, np.array([0.0, 0, 0, 0, 0, 1]), y, groups)
+    assert found.value > 0
+    assert (found.low, found.high) == (None, None)
+    found = of_grouped(name, np.array([0.0, 0, 1, 0, 0, 1]), y, groups)
+    assert found.low < found.value < found.high

@@ -91,9 +91,10 @@ def test_its_users_can_sign_in_and_its_token_is_the_participant_s(client, withou
         assert not user.is_staff
     token = Token.objects.get(digest=token_digest(printed["token"]), revoked_at=None)
     assert token.user.email == "participant@demo.example"
-    assert Organiser.objects.get().user.email == "organiser@demo.example"
+    assert set(Organiser.objects.values_list("user__email", flat=True)) == {"organiser@demo.example"}
     led = Membership.objects.get(user=token.user)
-    assert (led.role, led.team.registrations.get().season.slug) == ("lead", "demo")
+    assert led.role == "lead"
+    assert led.team.registrations.filter(season__slug="demo").exists()
 
 
 def test_every_example_run_can_be_sent_by_the_participant(without_runs):
@@ -233,4 +234,6 @@ def test_a_start_that_is_interrupted_leaves_no_half_a_season(monkeypatch):
     assert not Season.objects.exists()
     monkeypatch.undo()
     demo()
-    assert Submission.objects.filter(team__isnull=False).count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4
+    assert (
+        Submission.objects.filter(team__isnull=False).count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4 + 3
+    )

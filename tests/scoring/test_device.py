@@ -4,7 +4,7 @@ import pytest
 
 from scoring.metrics.entailment import _loaded
 from scoring.metrics.local_models import BATCH_TOKENS, GPU_BATCH_TOKENS, VARIABLE, Encoder, chosen_device
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 from tests.scoring.tinymodel import make_model
 
 

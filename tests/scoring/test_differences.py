@@ -14,8 +14,10 @@ from scoring.board.charts import history, in_words
 from scoring.board.differences import Class, ClassTable
 from scoring.board.standings import Row
 from scoring.exchange.figure_files import figure_file, file_forms
-from scoring.models import Breakdown, save_breakdowns
+from scoring.figures.description import Measured
+from scoring.models import Breakdown, Evaluation, save_breakdowns
 from tasks.models import Phase
+from tasks.models.seasons import bump_version
 from tests import factories
 from tests.lazily import Lazily
 from tests.scoring import boards
@@ -59,7 +61,7 @@ def figure(html: str, name: str) -> dict:
 
 
 def test_the_charts_hold_the_numbers_of_the_table(client, phase):
-    html = page(client, phase)
+    html = page(client, phase, "?dimension=topic")
     heat = figure(html, "heat-map-data")["data"][0]
     assert heat["y"] == ["C90-2039", "E03-1020"]
     assert heat["x"] == ["Bo's", "Ada's"]
@@ -160,6 +162,20 @@ def test_what_a_board_fetches_by_itself_leaves_its_address_alone(client, phase):
     assert "HX-Replace-Url" not in fetched
 
 
+def test_the_board_is_sent_with_its_first_class_chart_and_names_what_lacks_an_interval(client, phase):
+    board = client.get(boards.address("board", phase)).content.decode()
+    section = board[board.index('<section id="differences"') :]
+    drawn = section[: section.index("</figure>")]
+    assert "<svg" in drawn
+    assert "Method" in drawn, "the classes of the paper come first"
+    assert "Without an interval: Method (not computed yet) and None (no value)." in page(client, phase)
+    Evaluation.objects.update(has_class_intervals=True)
+    bump_version(phase.pk)
+    assert "Without an interval: Method (too few instances to tell one) and None (no value)." in page(
+        client, phase
+    )
+
+
 def test_without_a_breakdown_the_page_says_so(client):
     phase = boards.make_phase()
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
@@ -168,7 +184,7 @@ def test_without_a_breakdown_the_page_says_so(client):
 
 def test_every_dimension_stands_on_one_page_on_demand(client, phase):
     html = page(client, phase, "?dimension=all")
-    assert re.findall(r'<h3 id="by-(\w+)">', html) == ["topic", "facet"]
+    assert re.findall(r'<h3 id="by-(\w+)">', html) == ["facet", "topic"]
     assert figure(html, "bars-facet-data") == figure(page(client, phase, "?dimension=facet"), "bars-data")
 
 
@@ -252,7 +268,7 @@ def test_the_table_of_classes_is_had_for_a_spreadsheet_and_for_a_paper(client, p
         ("E03-1020", "Bo's"): (0.1, "overlap_f1_micro"),
         ("E03-1020", "Ada's"): (0.9, "overlap_f1_micro"),
     }
-    tex = client.get(boards.address("classes-tex", phase)).content.decode()
+    tex = client.get(boards.address("classes-tex", phase) + "?dimension=topic").content.decode()
     assert r"\toprule" in tex
     assert re.search(r"C90-2039 & \d+ & \\textbf{0\.6000} & 0\.2000 \\\\", tex)
 
@@ -299,7 +315,7 @@ def test_without_values_there_is_nothing_to_say_about_classes():
 
 
 def test_a_team_s_history_shows_each_run_and_the_best_so_far():
-    points = [(boards.START, value, f"run {value}") for value in (0.2, 0.5, 0.4)]
+    points = [(boards.START, Measured(value=value), f"run {value}") for value in (0.2, 0.5, 0.4)]
     runs, line = history(points, "Overlap F1, micro", 1.0).series
     assert [point.y.value for point in runs.points] == [0.2, 0.5, 0.4]
     assert [point.y.value for point in line.points] == [0.2, 0.5, 0.5]

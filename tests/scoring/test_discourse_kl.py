@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.label_divergence import divergence, macro_average, published_divergence
+from scoring.metrics.discourse import divergence, macro_average, published_divergence
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_run
 

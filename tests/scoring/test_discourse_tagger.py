@@ -10,7 +10,7 @@ import pytest
 from scoring.__main__ import main
 from scoring.metrics.discourse import BLOCKS, Tagger
 from scoring.tools.training import Labelled, figures, held_out, read_labelled
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_lines, write_run
 
@@ -187,3 +187,24 @@ def test_a_tagger_of_other_labels_than_the_task_s_is_said(tmp_path, folder, caps
     options = ("--option", f"intent_tagger={folder}", "--option", "intent_labels=Uses,Praise")
     assert main(["score", "citation-text", "--gold", str(gold[0]), "--run", str(run), *options]) == 6
     assert "gives CompareOrContrast, which intent_labels does not list" in capsys.readouterr().err
+
+
+def test_labels_of_one_s_own_rank_nothing_where_a_tagger_counts(tmp_path, folder, capsys):
+    """The same text with other labels: the tagger's divergence stays, and the supplied one follows them."""
+    gold = write_gold(tmp_path / "gold", {"lu": [intents("Uses", "CompareOrContrast")]})
+    chosen = ("--option", "discourse_labels=tagger", "--intervals", "0")
+    tagger = (*chosen, "--option", f"intent_tagger={folder}")
+    found = []
+    for number, labels in enumerate([("Uses",), ("Uses", "CompareOrContrast")]):
+        run = write_run(tmp_path / f"{number}.jsonl", {"lu": [intents(*labels)]}, "We use the parser of [0].")
+        found.append(offline.score(capsys, "citation-text", gold, run, *tagger)["metrics"])
+    first, second = found
+    assert first["kl_intent"] == second["kl_intent"]
+    assert first["kl_intent_supplied"]["value"] == pytest.approx(np.log(2), rel=1e-12)
+    assert second["kl_intent_supplied"]["value"] == 0
+    assert second["kl_intent_supplied"]["higher_is_better"] is None
+    assert "kl_corwa_supplied" in second
+    # Without a tagger of a scheme there is no column that says nothing.
+    assert not {"kl_corwa", "kl_corwa_smoothed"} & set(second)
+    alone = offline.score(capsys, "citation-text", gold, run, *chosen, "--rules", "official")["metrics"]
+    assert [name for name in alone if name.startswith("kl_")] == ["kl_intent_supplied", "kl_corwa_supplied"]

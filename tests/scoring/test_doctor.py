@@ -15,11 +15,11 @@ from django_q.conf import Conf
 from django_q.signing import SignedPackage
 
 from citeboard.core import storage
-from citeboard.core.confined import landlock, seccomp
+from citeboard.core.confined import rights
 from citeboard.core.env import backend
 from scoring.ops.doctor import CHECKS, State, examine
 from tasks.jobs import engine
-from tasks.jobs.groups import note_group
+from tasks.jobs.queue_choice import note_group
 from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission
 from tests.factories import make_phase, make_submission, make_task
@@ -176,7 +176,7 @@ def test_as_a_probe_it_exits_1_and_says_the_same_to_programs():
 
 
 def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settings):
-    if landlock.version() and seccomp.is_known():
+    if rights.landlock_version() and rights.has_call_filter():
         assert finding("confinement").state == State.GOOD
         assert "files, network, processes" in finding("confinement").found
     settings.CONFINEMENT = "limits"

@@ -65,7 +65,7 @@ def words(tmp_path) -> list[str]:
     parses = write_parses(tmp_path, "It rains in Oslo", "Wind blows often")
     run = write_run(tmp_path, {"q1": "It rains in Oslo [1][2].", "q2": "Wind blows often [1]."})
     options = ["--option", f"parser={parses}", "--option", "entailment=word-overlap"]
-    return ["agreement", TYPE, "--gold", str(write_gold(tmp_path)), "--run", str(run), *options]
+    return ["agreement", TYPE, "--json", "--gold", str(write_gold(tmp_path)), "--run", str(run), *options]
 
 
 def write_judgements(folder: Path, *lines: dict) -> list[str]:
@@ -163,7 +163,7 @@ def test_the_ratings_of_the_data_pack_have_its_means(capsys, shared, tmp_path):
     parses = write_parses(tmp_path)
     lines = [{"annotator": "A", "id": row["id"], "utility": row["utility_score"]} for row in own]
     arguments = ["--gold", str(gold), "--run", str(gold), "--option", f"parser={parses}"]
-    assert main(["agreement", TYPE, *arguments, *write_judgements(tmp_path, *lines)]) == 0
+    assert main(["agreement", TYPE, "--json", *arguments, *write_judgements(tmp_path, *lines)]) == 0
     utility = json.loads(capsys.readouterr().out)["utility"]
     assert utility["items"] == expected["n"]
     assert utility["people"] == pytest.approx(expected["mean_utility"], abs=1e-9)

@@ -122,7 +122,9 @@ def test_a_model_that_is_not_there_is_named_with_the_way_around_it(capsys, pairs
     assert "python -m scoring pairs" in told
 
 
-def test_a_run_scored_by_the_model_and_by_its_labels_stands_in_one_column(capsys, model, tmp_path):
+def test_a_run_scored_by_the_model_and_by_the_labels_of_it_that_a_site_keeps_stands_in_one_column(
+    capsys, model, tmp_path
+):
     parses = write_parses(tmp_path, "It rains")
     task = [write_gold(tmp_path, RAIN)], write_run(tmp_path, {"q1": "It rains [1][2]."})
     options = ["--intervals", "0", "--option", f"parser={parses}", "--option"]
@@ -134,6 +136,12 @@ def test_a_run_scored_by_the_model_and_by_its_labels_stands_in_one_column(capsys
     entailment_labels = tmp_path / "labels.jsonl"
     decide(model, pairs, entailment_labels)
     capsys.readouterr()
+    alone = score(capsys, "positional-citations", *task, *options, f"entailment=labels:{entailment_labels}")
+    column = by_model["metrics"]["alce_recall"]["column"]
+    assert alone["metrics"]["alce_recall"]["column"] != column
+    name = column.partition("|entailment:")[2].partition("|")[0]
+    head = json.dumps({"model": name, "kept": True})
+    entailment_labels.write_text(f"{head}\n{entailment_labels.read_text()}")
     by_file = score(capsys, "positional-citations", *task, *options, f"entailment=labels:{entailment_labels}")
     for name in ("aliice_recall", "alce_recall"):
         one, other = by_model["metrics"][name], by_file["metrics"][name]

@@ -3,9 +3,11 @@
 import math
 import random
 
+import numpy as np
 import pytest
 
-from scoring.human.outcome import mean_kappa, means, pairwise
+from scoring.human.outcome import agreement_of, means
+from scoring.stats.jackknife import score_bounds
 from scoring.stats.people_and_labels import quadratic
 from tests.lazily import Lazily
 
@@ -29,13 +31,69 @@ def test_kappa_is_undefined_where_nothing_can_disagree():
 
 
 def test_each_two_annotators_are_compared_on_the_texts_both_have_rated():
-    pairs = pairwise({"Ada": {1: 1, 2: 5, 3: 2}, "Bo": {2: 5, 3: 2, 4: 4}, "Cy": {}})
+    ratings = {"Ada": {1: 1, 2: 5, 3: 2}, "Bo": {2: 5, 3: 2, 4: 4}, "Cy": {}}
+    found = agreement_of(
+        {name: {(text, text): one for text, one in own.items()} for name, own in ratings.items()}
+    )
+    pairs = found.pairs
     assert [(pair.first, pair.second, pair.texts) for pair in pairs] == [
         ("Ada", "Bo", 2),
         ("Ada", "Cy", 0),
         ("Bo", "Cy", 0),
     ]
-    assert mean_kappa(pairs) == pairs[0].kappa == 1.0
+    assert found.mean_kappa == pairs[0].kappa == 1.0
+
+
+def test_leniency_is_how_far_above_the_others_an_annotator_rates_the_same_texts():
+    """Ada is 1 below Bo on the first text, 3 below the mean of both others on the second."""
+    ratings = {"Ada": {1: 2, 2: 1, 3: 5}, "Bo": {1: 3, 2: 3}, "Cy": {2: 5}}
+    found = agreement_of(
+        {name: {(text, text): one for text, one in own.items()} for name, own in ratings.items()}
+    )
+    told = [(one.name, one.texts, one.value) for one in found.leniency]
+    assert told == [("Ada", 2, -2.0), ("Bo", 2, 0.5), ("Cy", 1, 3.0)]
+
+
+def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts():
+    drawn = random.Random(3)
+    texts = [(instance, 2 * instance + place) for instance in range(8) for place in (0, 1)]
+    truth = {text: drawn.randint(1, 5) for text in texts}
+    ratings = {
+        name: {text: min(5, max(1, one + drawn.randint(-1, 1))) for text, one in truth.items()}
+        for name in ("Ada", "Bo", "Cy")
+    }
+    found = agreement_of(ratings)
+
+    def without(instance: int):
+        kept = {
+            name: {text: one for text, one in own.items() if text[0] != instance}
+            for name, own in ratings.items()
+        }
+        return agreement_of(kept)
+
+    left_out = [without(instance) for instance in range(8)]
+    for value, interval, values in (
+        (found.mean_kappa, found.mean_interval, [one.mean_kappa for one in left_out]),
+        (found.alpha, found.alpha_interval, [one.alpha for one in left_out]),
+        (found.pairs[1].kappa, found.pairs[1].interval, [one.pairs[1].kappa for one in left_out]),
+    ):
+        error = np.sqrt(7 * np.var(values))
+        assert interval == pytest.approx(tuple(map(float, score_bounds(value, error, 8, (-1.0, 1.0)))))
+        assert -1 < interval[0] < value < interval[1] <= 1
+
+
+def test_agreement_without_an_interval_says_why():
+    def agreed(*ratings: tuple[int, int]):
+        names = zip(("Ada", "Bo"), zip(*ratings, strict=True), strict=True)
+        return agreement_of(
+            {name: {(place, place): one for place, one in enumerate(own)} for name, own in names}
+        )
+
+    two = agreed((1, 1), (5, 4))
+    assert two.pairs[0].interval == two.mean_interval == two.alpha_interval == "few-units"
+    # Without the third they only ever say the same.
+    three = agreed((2, 2), (2, 2), (5, 4))
+    assert three.pairs[0].interval == three.mean_interval == three.alpha_interval == "undefined"
 
 
 def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():

@@ -313,6 +313,8 @@ def test_there_is_always_a_reason_where_there_is_no_interval():
         (Mean(), rows[:2], "few-units"),
         (kappa, kappa.instance_stats(gold, gold), "few-of-a-class"),
         (Divergence(), np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0]]), "undefined"),
+        # Finite, but infinite without the only unit that has the third class.
+        (Divergence(), np.array([[1.0, 0, 2], [1, 1, 0], [2, 1, 0], [1, 2, 0]]), "undefined"),
         (Length(), rows, "all-equal"),
     ):
         [found] = jackknife.intervals_or_reasons([(metric, own)])

@@ -10,9 +10,11 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from citeboard.core.audit import history
+from scoring.board import standings as standings_module
 from scoring.board.query import BoardQuery
 from scoring.board.standings import standings
-from scoring.board.table import MAX_WRITERS, table
+from scoring.board.table import MAX_WRITERS, Writer, table
+from scoring.models import Evaluation, Score
 from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
 from tasks.models.seasons import bump_version
@@ -54,7 +56,37 @@ def queries_of(client, query: str) -> list[str]:
 
 
 def number_kept() -> int:
-    return len(caches["boards"]._cache)
+    """Boards; scores and written rows, which the next board of the phase takes over, lie beside."""
+    return sum(isinstance(kept, BoardFacts) for kept in caches["boards"]._cache.values())
+
+
+def test_a_new_score_reads_its_own_numbers_and_writes_its_own_row(client, phase, monkeypatch):
+    read(client)
+    run = boards.scored_run(phase, None, 0.3, system="A baseline")
+    bump_version(phase.pk)
+    asked, written = [], []
+    scores_of, write = standings_module.scores_of, Writer._row
+
+    def noted(writer, row, **how):
+        written.append(row.system)
+        return write(writer, row, **how)
+
+    monkeypatch.setattr(standings_module, "scores_of", lambda new: asked.append(new) or scores_of(new))
+    monkeypatch.setattr(Writer, "_row", noted)
+    page = read(client)
+    assert all(system in page for system in ("System of 0.5", "System of 0.25", "A baseline"))
+    assert asked == [[run.evaluations.get().pk]]
+    assert written == ["A baseline"]
+
+
+def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):
+    assert "0.312" not in read(client)
+    evaluation = Evaluation.objects.get(submission__system="System of 0.25")
+    old = evaluation.scores.get()
+    evaluation.scores.all().delete()
+    Score.objects.create(evaluation=evaluation, shared=old.shared, value=0.312, n=old.n)
+    bump_version(phase.pk)
+    assert "0.312" in read(client)
 
 
 def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(client, phase):
@@ -129,7 +161,7 @@ def test_rows_are_written_anew_in_another_language(phase):
 
 
 def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.web.boards.board.MAX_NUMBERS", 1)
+    monkeypatch.setattr("scoring.board.standings.MAX_NUMBERS", 1)
     assert "System of 0.5" in read(client)
     assert number_kept() == 0
 

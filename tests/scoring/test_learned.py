@@ -8,7 +8,7 @@ import pytest
 
 from scoring.metrics import Unavailable
 from scoring.metrics.base import value_of
-from scoring.metrics.learned import Learned
+from scoring.metrics.local_models import Learned
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_gold, write_run
 

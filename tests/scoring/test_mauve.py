@@ -12,8 +12,7 @@ from scoring.metrics import Unavailable
 from scoring.metrics.answers import AnswerMauve
 from scoring.metrics.base import value_of
 from scoring.metrics.mauve import Mauve, area, clusters
-from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.runs import Response
+from tasks.types.positional_citations.questions import Question, Response
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards

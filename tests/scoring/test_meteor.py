@@ -8,7 +8,7 @@ import pytest
 
 from scoring.metrics.base import value_of
 from scoring.metrics.meteor import NltkMeteor, missing_files, reader
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 from tests.scoring.texts import related_pairs
 
 FOLDER = Path("/usr/share/wordnet")

@@ -196,6 +196,7 @@ def test_the_classes_of_a_breakdown_share_out_the_whole(capsys, tmp_path):
         "q2": "Wind is air that moves [1].",
     }
     scores = scored(capsys, tmp_path, outputs)
+    assert set(scores["breakdowns"]["sentence_length"]) == {"None", "up to 20 words"}
     by_marks = scores["breakdowns"]["marks_per_sentence"]
     assert by_marks["2"]["aliice_precision"]["value"] == 50
     assert by_marks["1"]["aliice_precision"]["value"] == 100
@@ -204,6 +205,17 @@ def test_the_classes_of_a_breakdown_share_out_the_whole(capsys, tmp_path):
     assert by_marks["0"]["alce_recall"]["value"] == 0
     assert scores["breakdowns"]["dataset"]["wind"]["aliice_recall"] == {"value": 100, "n": 1}
     assert scores["breakdowns"]["placing"]["at sentence ends"]["positional_share"]["n"] == 2
+
+
+@pytest.mark.usefixtures("parses")
+def test_long_contexts_are_a_class_of_their_own(capsys, tmp_path):
+    outputs = {
+        "q1": f"It rains in Oslo [1]. Rome is {'very ' * 50}dry [2].",
+        "q2": "Wind is air that moves [1].",
+    }
+    by_length = scored(capsys, tmp_path, outputs)["breakdowns"]["sentence_length"]
+    counts = {label: own["positional_share"]["n"] for label, own in by_length.items()}
+    assert counts == {"over 50 words": 1, "up to 20 words": 2}
 
 
 @pytest.mark.usefixtures("parses")

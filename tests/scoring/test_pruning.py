@@ -8,16 +8,18 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.models import Limit
 from scoring.models import Breakdown, Evaluation, Score
 from scoring.ops.pruning import named_files
+from tasks.models import Notification
+from tasks.models.notifications import Kind
 from tasks.submissions.uploads import SAFE_AGE
 from tests.api.sending import score
-from tests.factories import make_gold, make_job, make_phase, make_submission, run_bytes
+from tests.factories import make_gold, make_job, make_phase, make_submission, make_user, run_bytes
 
 pytestmark = pytest.mark.django_db
 PAGES = ("", "changes/", "differences/", "board.json")
@@ -96,6 +98,29 @@ def test_a_dry_run_says_what_goes_and_the_command_does_what_it_said(run):
     assert set(pruned().values()) == {0}
     assert [session.session_key for session in Session.objects.all()] == ["new"]
     assert not default_storage.exists(f"statistics/{older.statistics}")
+
+
+def test_rows_go_by_age_only_where_that_is_asked_for_and_never_what_still_waits(run):
+    old = timezone.now() - dt.timedelta(days=90)
+    person = make_user()
+    for event, age, state in (("old", 90, "done"), ("waits", 90, "queued"), ("young", 3, "done")):
+        made = timezone.now() - dt.timedelta(days=age)
+        facts = {"user": person, "kind": "scored", "event": event, "created_at": made}
+        Notification.objects.create(job=make_job("mail", state=state), **facts)
+    Notification.objects.create(user=person, kind=Kind.CONFIRM, event="to confirm", created_at=old)
+    before = Notification.objects.count()
+    assert "notifications older than 60 days" not in pruned()
+    assert Notification.objects.count() == before
+    said = pruned("--older-than", "notifications=60", "deliveries=365")
+    assert (said["notifications older than 60 days"], said["deliveries older than 365 days"]) == (1, 0)
+    assert not Notification.objects.filter(event="old").exists()
+    assert Notification.objects.count() == before - 1
+
+
+@pytest.mark.parametrize("asked", ["runs=90", "notifications=29", "notifications", "notifications=soon"])
+def test_what_may_go_by_age_is_named_where_something_else_is_asked_for(asked):
+    with pytest.raises(CommandError, match="one of notifications, deliveries, then = and at least 30 days"):
+        call_command("prune", "--older-than", asked)
 
 
 def test_scores_against_older_gold_stay_and_so_does_all_of_the_newest(run):

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from scoring.__main__ import main
-from scoring.client.site import Site
+from scoring.client.connection import Connection
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.offline import merkle
 from scoring.offline.receipts import FIELDS, check_receipt, continues, head_faults, is_in_log, trusted
@@ -302,7 +302,7 @@ def verify(monkeypatch, tmp_path, capsys):
         assert answer.status_code == 200, answer.content
         return answer.json()
 
-    monkeypatch.setattr(Site, "get", asked)
+    monkeypatch.setattr(Connection, "get", asked)
 
     def run(given: object, *more: object, code: int = 0) -> list[str]:
         path = tmp_path / "receipts.json"

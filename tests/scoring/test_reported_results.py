@@ -88,6 +88,12 @@ def remove(container, name):
     del container[name]
 
 
+AHEAD = {
+    "name": "Ibis leads",
+    "by": ["metric"],
+    "more": {"system": ["Ibis"]},
+    "less": {"system": ["Heron", "Jay"]},
+}
 REFUSED = [
     (lambda top, table, row: top.update(schema="something/2"), ["“schema” is “something/2”"]),
     (lambda top, table, row: top.update(more=1), ["there is no field “more” here"]),
@@ -118,6 +124,13 @@ REFUSED = [
     (lambda top, table, row: row["values"].update(P=None), ["P has no value and is printed “.10”"]),
     (lambda top, table, row: row.update(topic=["T1"]), ["“topic” is a list"]),
     (lambda top, table, row: row.update(note=7), ["“note” is 7"]),
+    (lambda top, table, row: table.update(conclusions=[AHEAD | {"by": ["sytem"]}]), ["“by” names “sytem”"]),
+    (lambda top, table, row: table.update(conclusions=[AHEAD | {"less": {}}]), ["“less” names no field"]),
+    (lambda top, table, row: table.update(conclusions=[AHEAD | {"of": "most"}]), ["“of” is “most”"]),
+    (
+        lambda top, table, row: table.update(conclusions=[AHEAD | {"more": {"system": ["Owl"]}}]),
+        ["Table 1: “Ibis leads” compares no two figures of this table"],
+    ),
 ]
 
 

@@ -7,11 +7,16 @@ from django.core.management import CommandError, call_command
 
 from citeboard.core.models import AuditEntry
 from scoring.board.standings import standings
+from scoring.metrics import metrics_of
+from scoring.metrics.base import Metric
 from scoring.models import Evaluation, Rescore, Score
 from scoring.worker import rescoring
 from scoring.worker.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
+from tasks.types import task_type
+from tasks.types.positional_citations import parsing
+from tasks.types.positional_citations.rule_parser import VERSION
 from tests import factories
 from tests.api.sending import score
 from tests.kept_worlds import KeptWorld, keep_world
@@ -264,3 +269,26 @@ def test_the_command_queues_a_phase_a_season_or_one_run(phase, runs):
     for wrong in (("--run", 10**9), ("--season", "nowhere"), ("--run", runs[0].pk, "--stop"), ()):
         with pytest.raises(CommandError):
             command(*wrong)
+
+
+def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(phase, runs, monkeypatch):
+    changed = Evaluation.objects.filter(submission=runs[0], rules="corrected").get()
+    key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
+    boards.set_column(key, key.column.replace("|v:", f"|parser:{VERSION}|v:"))
+    assert rescoring.follow_release() == 0, "no pipeline is there"
+    monkeypatch.setattr(Metric, "replaces", f"|parser:{parsing.RULES}-")
+    assert rescoring.follow_release() == 1
+    assert list(Job.objects.filter(state="queued").values_list("submission", "rules")) == [
+        (runs[0].pk, "corrected")
+    ]
+
+
+def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeypatch):
+    monkeypatch.setattr(parsing, "pipeline_place", lambda name: name)
+    monkeypatch.setattr(parsing, "pipeline_name", lambda name: f"{name}-3.8.0")
+    replaced = {}
+    for parser in ("auto", "rules"):
+        options = task_type("positional-citations").checked_options({"parser": parser})
+        metric = metrics_of(task_type("positional-citations"), "corrected", options)[0]
+        replaced[parser] = (metric.parameters["parser"], metric.replaces)
+    assert replaced == {"auto": ("en_core_web_sm-3.8.0", "|parser:rules-"), "rules": (VERSION, "")}

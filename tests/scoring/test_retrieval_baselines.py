@@ -10,7 +10,7 @@ from scoring.__main__ import main
 from scoring.tools.baselines import baselines, retrieval
 from scoring.tools.baselines.retrieval import Lucene, Okapi, best, query, words
 from scoring.tools.baselines.tfidf import TfIdfRetriever
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 from tests.scoring.builders.corpora import write_lines
 
 DOCUMENTS = ("bells of bronze", "Bells and towers, bells!", "towers sway", "", "moon and tides and the moon")
@@ -79,7 +79,7 @@ def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none
     own = retrieval.SentenceModel(folder).vectors(texts)
     theirs = models.SentenceTransformer(str(folder), device="cpu").encode(texts, normalize_embeddings=True)
     assert np.abs(own - theirs).max() < 1e-5
-    with pytest.raises(Unavailable, match="is no folder of a model"):
+    with pytest.raises(Unavailable, match="is neither a folder here nor"):
         retrieval.folder_of({"model": str(tmp_path)})
 
 

@@ -9,7 +9,7 @@ from scoring import __main__ as program
 from scoring.models import Evaluation
 from tasks.jobs.work import take_jobs
 from tasks.types import task_types
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 from tests.factories import make_phase, make_submission, make_task
 from tests.scoring.scorers import put_in_place
 from tests.tasks.test_every_type import sample, sample_options
@@ -18,7 +18,7 @@ TYPES = list(task_types().values())
 RULES = ("corrected", "official-2017")
 ONE_A = next(kind for kind in TYPES if kind.slug == "clsumm-1a")
 LACKING = """
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 score_read = offline.score_read
 def lacking(scoring, *given):
     if scoring.rules == {rules!r}:

@@ -11,6 +11,7 @@ from scoring.metrics.rouge import Rouge
 from scoring.stats.interval_methods import METHODS
 from scoring.stats.signature import column_key, offline_command, provenance_of, signature
 from tasks.types import TaskType, task_types
+from tasks.types.base import printed_options
 from tests.scoring.offline import score
 from tests.tasks.test_every_type import sample, sample_options
 
@@ -74,3 +75,19 @@ def test_the_command_of_a_signature_gives_the_same_numbers(capsys, task_type: Ta
             for part, digits in (("value", 1e-12), ("low", 1e-10), ("high", 1e-10)):
                 assert (own[part] is None) == (metric[part] is None)
                 assert metric[part] is None or own[part] == pytest.approx(metric[part], rel=digits)
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        ("/srv/parses.jsonl", "parses.jsonl"),
+        ("labels:/srv/l.jsonl", "labels:l.jsonl"),
+        (r"C:\data\l.jsonl", "l.jsonl"),
+        (r"labels:C:\data\l.jsonl", "labels:l.jsonl"),
+        ("store:google/t5", "store:google/t5"),
+        ("some/model", "some/model"),
+        ("word-overlap", "word-overlap"),
+    ],
+)
+def test_of_a_path_in_an_option_the_file_alone_is_printed(value, printed):
+    assert printed_options({"option": value}) == {"option": printed}

@@ -2,9 +2,11 @@
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
 
 from scoring.board.standings import UnknownRules, standings
 from scoring.board.visibility import Audience, Visibility, may_see_scores, may_see_submission
+from tasks.jobs.acknowledging import acknowledge
 from tasks.models import Job, Organiser, Phase
 from tests import factories
 from tests.scoring import boards
@@ -231,19 +233,23 @@ def test_a_board_stays_on_its_gold_until_every_run_is_scored_against_the_new_one
     assert values(standings(phase, VISITOR, gold=phase.task.gold.get(number=1))) == [0.5, 0.5]
 
 
-def test_a_run_that_fails_against_the_new_gold_does_not_hold_the_board_back():
+def test_a_run_that_fails_against_the_new_gold_holds_the_board_back_until_somebody_has_seen_it():
     phase = boards.make_phase()
     runs = [boards.scored_run(phase, boards.make_team(phase, name), 0.5) for name in ("Ada", "Bo")]
     fixed = boards.make_gold(phase, 2)
     boards.score(runs[0], 0.7, gold=fixed)
-    Job.objects.create(
+    job = Job.objects.create(
         submission=runs[1],
         gold=fixed,
         rules="corrected",
         options_digest="d",
         sets_status=True,
         state="failed",
+        finished_at=timezone.now(),
     )
+    assert shown(standings(phase, VISITOR)) == [("Ada", 1), ("Bo", 1)]
+    acknowledge(run=runs[1], job=job, note="seen", by=factories.make_user())
+    phase.refresh_from_db()
     assert shown(standings(phase, VISITOR)) == [("Ada", 1)]
 
 

@@ -21,9 +21,14 @@ from scoring.models import (
     PendingPair,
 )
 from scoring.stats.signature import provenance_of
-from scoring.worker.entailment_labels import LabelsRefused, import_labels, label_lines
+from scoring.worker.entailment_labels import (
+    LabelsRefused,
+    import_labels,
+    label_lines,
+    open_pairs,
+    waiting_jobs,
+)
 from scoring.worker.local_copies import work_folder
-from scoring.worker.pending_labels import open_pairs, waiting_jobs
 from scoring.worker.rescoring import ask_for_phase
 from scoring.worker.score import score
 from tasks.jobs import engine
@@ -153,7 +158,7 @@ class TestWaiting:
             bring(tmp_path, decided())
             return defer(*arguments, **named)
 
-        monkeypatch.setattr("scoring.worker.pending_labels.engine.defer", late)
+        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer", late)
         work(run)
         assert run.jobs.get().state == "queued"
         work(run)
@@ -176,7 +181,7 @@ class TestWaiting:
             bring(tmp_path, lines)
             return defer(*arguments, **named)
 
-        monkeypatch.setattr("scoring.worker.pending_labels.engine.defer", late)
+        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer", late)
         work(run)
         assert run.jobs.get().state == "queued"
         work(run)
@@ -201,7 +206,7 @@ class TestWaiting:
 
     def test_a_lost_job_keeps_no_pairs(self, phase, monkeypatch):
         run = citing_run(phase)
-        monkeypatch.setattr("scoring.worker.pending_labels.engine.defer", lambda *_, **__: False)
+        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer", lambda *_, **__: False)
         work(run)
         assert not PendingLabels.objects.exists()
         assert not storage.statistics.exists(str(run.pk)) or not storage.statistics.listdir(str(run.pk))[1]

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from scoring.ops import sweeping
+from scoring.ops import pruning
 from tasks.jobs import engine, sweeper
 from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.mails import send_mails
@@ -28,17 +28,17 @@ def away() -> int:
 def steps(monkeypatch):
     done = []
     own = {broken: "{}", away: "{}", lambda: done.append("last") or len(done): "{} steps done"}
-    monkeypatch.setattr(sweeping, "STEPS", own)
+    monkeypatch.setattr(pruning, "STEPS", own)
     monkeypatch.setattr("scoring.management.commands.sweep.STEPS", own)
-    monkeypatch.setattr(sweeping, "POSTING", {})
+    monkeypatch.setattr(pruning, "POSTING", {})
     monkeypatch.setattr("scoring.management.commands.sweep.POSTING", {})
     # A test's own connection stays.
-    monkeypatch.setattr(sweeping.connections, "close_all", lambda: None)
+    monkeypatch.setattr(pruning.connections, "close_all", lambda: None)
     return done
 
 
 def test_a_failed_step_skips_no_other_and_is_logged_by_name(steps, caplog):
-    assert sweeping.sweep_all() == ["1 steps done"]
+    assert pruning.sweep_all() == ["1 steps done"]
     told = [(line.levelname, line.getMessage()) for line in caplog.records]
     assert ("ERROR", "Sweeping: broken failed") in told
     assert [words for _, words in told if "sweeping is put off, away first" in words]
@@ -86,21 +86,21 @@ def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):
         ended.set()
         return 0
 
-    monkeypatch.setattr(sweeping, "POSTING", {hang: "{} sent"})
-    posting = threading.Thread(target=sweeping.post_until, args=[ended], daemon=True)
+    monkeypatch.setattr(pruning, "POSTING", {hang: "{} sent"})
+    posting = threading.Thread(target=pruning.post_until, args=[ended], daemon=True)
     posting.start()
     reached.wait()
-    assert sweeping.sweep_all() == ["1 steps done"]
+    assert pruning.sweep_all() == ["1 steps done"]
     assert posting.is_alive()
     answers.set()
     posting.join()
 
 
 def test_by_hand_mails_and_events_are_sent_too(steps, monkeypatch, capsys):
-    monkeypatch.setattr(sweeping, "STEPS", {})
+    monkeypatch.setattr(pruning, "STEPS", {})
     monkeypatch.setattr("scoring.management.commands.sweep.STEPS", {})
     own = {away: "{}", lambda: 3: "{} e-mails sent"}
-    monkeypatch.setattr(sweeping, "POSTING", own)
+    monkeypatch.setattr(pruning, "POSTING", own)
     monkeypatch.setattr("scoring.management.commands.sweep.POSTING", own)
     with pytest.raises(CommandError, match="1 of 2 steps failed"):
         call_command("sweep")
@@ -108,5 +108,5 @@ def test_by_hand_mails_and_events_are_sent_too(steps, monkeypatch, capsys):
 
 
 def test_what_waits_for_machines_of_others_is_no_part_of_a_sweep():
-    assert {send_mails, send_deliveries} == set(sweeping.POSTING)
-    assert not set(sweeping.POSTING) & set(sweeping.STEPS)
+    assert {send_mails, send_deliveries} == set(pruning.POSTING)
+    assert not set(pruning.POSTING) & set(pruning.STEPS)

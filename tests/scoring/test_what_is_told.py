@@ -8,6 +8,7 @@ import sys
 import pytest
 from django.utils import timezone
 
+from citeboard.core.instants import WITHOUT_END
 from scoring.board import monthly_ranks
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.standings import standings
@@ -17,7 +18,6 @@ from scoring.runs.results import latest_evaluations
 from scoring.web.organise.attention import concerns
 from scoring.worker.rescoring import follow_release
 from tasks.models import Gold, Phase
-from tasks.seasons.presets import WITHOUT_END
 from tests.api.sending import score
 from tests.factories import answers, make_gold, make_phase, make_submission, make_task, make_team, run_bytes
 

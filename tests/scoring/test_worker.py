@@ -14,7 +14,7 @@ from django.conf import settings as site
 from django.db import connection
 
 from citeboard.core import storage
-from citeboard.core.confined import landlock, seccomp
+from citeboard.core.confined import rights
 from scoring.models import Evaluation, Score
 from scoring.offline.evaluate import load_statistics
 from scoring.worker.child import remove_leftovers
@@ -260,7 +260,7 @@ class TestScorersThatMisbehave:
         assert Path(folder).parent == work_folder()
         assert not Path(folder).exists()
 
-    @pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+    @pytest.mark.skipif(not rights.landlock_version(), reason="this kernel has no Landlock")
     def test_one_cannot_read_the_database_or_what_else_is_on_the_machine(
         self, submission, scorer_that, tmp_path, settings
     ):
@@ -276,7 +276,7 @@ class TestScorersThatMisbehave:
         assert (tmp_path / "note").read_text().split() == ["refused"] * 3
 
     def test_one_has_no_network(self, submission, scorer_that, tmp_path):
-        if not seccomp.is_known():
+        if not rights.has_call_filter():
             pytest.skip("no filter for this kind of machine")
         scorer_that(
             "import socket\n"

@@ -58,7 +58,7 @@ def test_a_folder_without_a_model_and_a_number_that_is_none_are_told(capsys, gol
     pytest.importorskip("transformers")
     words = ["write-texts", "--model", str(tmp_path), "--inputs", str(gold), "--out", str(tmp_path / "x")]
     assert main(words) == 6
-    assert "no folder of a model with a config.json" in capsys.readouterr().err
+    assert "is neither a folder here nor fetched from the hub" in capsys.readouterr().err
     (tmp_path / "config.json").write_text("{}")
     assert main(words) == 6
     assert "holds no sequence-to-sequence model" in capsys.readouterr().err

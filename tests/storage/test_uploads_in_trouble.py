@@ -18,6 +18,7 @@ from citeboard.teams.models import Membership, Token
 from tasks.models import Bundle, Gold, Job, Submission
 from tasks.submissions.uploads import DiskUploadHandler, stored_run
 from tests.factories import make_phase, make_season, make_task, make_team, make_upload, make_user, run_bytes
+from tests.going_on import GoesOn
 from tests.pages.test_gold_pages import archive
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +59,7 @@ def doors(tmp_path, settings):
     season, task = phase.task.season, phase.task
     make_team(season=season, lead=lead)
     _, secret = Token.objects.issue(user=lead, name="test")
-    page = Client(raise_request_exception=False)
+    page = GoesOn(raise_request_exception=False)
     page.force_login(lead)
     api = Client(raise_request_exception=False, headers={"Authorization": f"Token {secret}"})
     new_gold = archive(tmp_path).read()

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 
-from tasks.jobs.bells import Pipe, bell, ring
+from tasks.jobs.brokers import Pipe, bell, ring
 from tests.factories import make_submission
 
 pytestmark = pytest.mark.django_db(transaction=True)

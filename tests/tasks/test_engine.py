@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from citeboard.core.database import database_now
-from citeboard.teams.invitations import invite_by_mail, withdraw_mailed
+from citeboard.teams.membership import invite_by_mail, withdraw_mailed
 from citeboard.teams.models import MailedInvitation
 from scoring.background.work import do_job
 from scoring.board import comparison_state

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeboard.teams.invitations import renew_invitation
+from citeboard.teams.membership import renew_invitation
 from citeboard.teams.models import Membership
 from tasks.models import Registration
 from tasks.registration.entries import AlreadyInAnotherTeam, join_team, register_team

@@ -89,11 +89,22 @@ def test_saying_the_same_once_more_changes_nothing(client, phase, team, organise
     assert (Phase.objects.get().version, AuditEntry.objects.count()) == before
 
 
-def test_where_the_last_run_counts_an_excluded_one_brings_no_earlier_one_back(client, phase, team, organiser):
+def test_where_the_last_run_counts_a_disqualified_one_brings_no_earlier_one_back(
+    client, phase, team, organiser
+):
     Phase.objects.update(counting="last")
     scored(phase, team, 0.9)
     ask(client, organiser, scored(phase, team, 0.2), "disqualify")
     assert on_board(phase) == []
+
+
+def test_where_the_last_run_counts_one_that_is_hidden_leaves_its_place_to_the_one_before(
+    client, phase, team, organiser
+):
+    Phase.objects.update(counting="last")
+    before = scored(phase, team, 0.9)
+    ask(client, organiser, scored(phase, team, 0.2), "hide")
+    assert on_board(phase) == [before.pk]
 
 
 def test_an_excluded_run_cannot_be_chosen(client, phase, team, organiser):

@@ -10,19 +10,21 @@ from django.core.mail.backends.smtp import EmailBackend
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from citeboard.teams.invitations import (
+from citeboard.teams.membership import (
     MAX_WAITING,
     InvitationNotValid,
     InvitationRefused,
+    add_member,
     decline_mailed,
     forget_invitations,
     invitations_for,
     invite_by_mail,
+    leave_team,
     mailed_invitation_for,
     mailed_secret,
+    remove_member,
     withdraw_mailed,
 )
-from citeboard.teams.membership import add_member, leave_team, remove_member
 from citeboard.teams.models import MailedInvitation
 from scoring.ops.accounts import delete_account, own_data
 from tasks.jobs.mails import mail_state, send_mails, try_again
@@ -167,7 +169,7 @@ def test_an_address_that_no_mail_can_be_written_to_holds_up_no_other(team, ada, 
 
 
 def test_what_a_person_has_sent_counts_when_their_team_is_gone(ada, monkeypatch):
-    monkeypatch.setattr("citeboard.teams.invitations.MAX_A_DAY", 2)
+    monkeypatch.setattr("citeboard.teams.membership.MAX_A_DAY", 2)
     for number in range(2):
         own = factories.make_team(lead=ada)
         Registration.objects.filter(team=own).delete()

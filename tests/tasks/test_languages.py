@@ -7,7 +7,7 @@ from django.core import mail
 from django.utils import translation
 
 from citeboard.core.audit import history
-from citeboard.teams.invitations import invite_by_mail
+from citeboard.teams.membership import invite_by_mail
 from tasks.jobs.mails import send_mails
 from tasks.models import Phase, Season, Submission
 from tasks.notifications import wording

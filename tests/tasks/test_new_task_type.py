@@ -34,7 +34,7 @@ SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
     registry.task_types, registry._found, cards.card_of_type, baselines.baselines,
-    formatting.display_names, formatting.metric_label,
+    formatting.display_names, formatting._in_words,
 )  # fmt: skip
 
 

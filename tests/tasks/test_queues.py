@@ -16,8 +16,19 @@ from scoring.models import BackgroundJob
 from scoring.worker.background import ask
 from scoring.worker.score import limits_for
 from tasks.jobs import engine, leases
-from tasks.jobs.groups import MAX_SILENCE, START, Watchdog, living_groups, note_group, why_unserved
-from tasks.jobs.queue_choice import HEAVY, Share, Turns, place_in_queue, queue_of
+from tasks.jobs.queue_choice import (
+    HEAVY,
+    MAX_SILENCE,
+    START,
+    Share,
+    Turns,
+    Watchdog,
+    living_groups,
+    note_group,
+    place_in_queue,
+    queue_of,
+    why_unserved,
+)
 from tasks.jobs.sweeper import sweep
 from tasks.jobs.work import take_jobs
 from tasks.models import Job, WorkerGroup
@@ -146,6 +157,7 @@ class TestQueues:
             ("positional-citations", {"entailment": "labels:TRUE", "parser": "/parses.jsonl"}, "light"),
             ("positional-citations", {"entailment": "model:TRUE", "parser": "/parses.jsonl"}, "models"),
             ("positional-citations", {"entailment": "labels:TRUE", "parser": "en_core_web_sm"}, "models"),
+            ("positional-citations", {"entailment": "labels:TRUE", "parser": "rules"}, "light"),
         ],
     )
     def test_without_a_name_the_options_decide(self, task_type, options, queue):
@@ -166,7 +178,7 @@ class TestQueues:
     def test_a_group_that_serves_nothing_that_waits_is_not_stuck(self, heavy, settings, monkeypatch):
         settings.QUEUES = ["light"]
         now = [1000.0]
-        monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
         dog = Watchdog(GROUP, workers=2)
         now[0] += START + settings.LEASE_SECONDS + 1
         assert not dog.is_stuck()

@@ -10,7 +10,7 @@ from scoring.worker.compare_board import compare_board
 from tasks.jobs import brokers, engine
 from tasks.jobs.brokers import RedisWakes
 from tasks.jobs.engine import WAKE
-from tasks.jobs.groups import living_groups
+from tasks.jobs.queue_choice import living_groups
 from tests.factories import make_phase, make_submission, make_task
 from tests.own_redis import own_redis
 

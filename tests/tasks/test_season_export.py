@@ -12,6 +12,9 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
 from tasks.registration.entries import current_terms, publish_terms
+from tasks.seasons.file.entries import phase_prefix
+from tasks.seasons.file.load import change_settings
+from tasks.seasons.phase_acts import close_now, reveal_now
 from tasks.seasons.presets import clone_season
 from tasks.types import InputRefused
 from tests.factories import make_user
@@ -34,7 +37,14 @@ def folder(tmp_path):
     edit(
         folder,
         RICH,
-        ('type = "clsumm-1a"', 'type = "clsumm-1a"\noptions = { annotation = "annv3" }\nmin_class_size = 2'),
+        (
+            'type = "clsumm-1a"',
+            (
+                'type = "clsumm-1a"\noptions = { annotation = "annv3" }\nmin_class_size = 2\n'
+                'rank_by = "overlap_f1_macro"\nshown_measures = ["overlap_f1_macro", "overlap_f1_micro"]\n'
+                'hub_dataset = "our-lab/clsumm"'
+            ),
+        ),
         (
             "runs_in_total = 5",
             (
@@ -151,6 +161,30 @@ def test_a_board_that_was_frozen_is_not_in_the_next_year(folder):
     Phase.objects.filter(pk=phase.pk).update(frozen_from=now, frozen_until=now + dt.timedelta(days=1))
     made = clone_season(season=phase.task.season, slug="small-2", title="Next year", by=None)
     assert not Phase.objects.filter(task__season=made).exclude(frozen_from=None).exists()
+
+
+def test_a_clone_begins_as_the_season_began_and_not_as_it_ended(folder):
+    """A board that was revealed, gold that was given out and a phase that was closed by hand last year."""
+    load(folder)
+    organiser = make_user()
+    season = Season.objects.get()
+    phase = Phase.objects.get(slug="final")
+    Phase.objects.exclude(pk=phase.pk).update(split="another")
+    opens, closes = timezone.now() - dt.timedelta(days=9), timezone.now() + dt.timedelta(days=9)
+    Phase.objects.filter(pk=phase.pk).update(
+        opens=opens, closes=closes, board="organisers", gold_is_public=False, gold_from=None
+    )
+    phase.refresh_from_db()
+    close_now(phase=phase, by=organiser)
+    reveal_now(phase=phase, by=organiser)
+    key = phase_prefix(phase.task.slug, "final")
+    change_settings(season=season, values={f"{key}.gold_public": True}, by=organiser)
+    phase.refresh_from_db()
+    assert (phase.board, phase.gold_is_public) == ("everyone", True)
+    made = clone_season(season=season, slug="small-2", title="Next year", by=organiser)
+    cloned = Phase.objects.get(slug="final", task__season=made)
+    assert (cloned.board, cloned.gold_is_public) == ("organisers", False)
+    assert cloned.closes == closes + dt.timedelta(days=364)
 
 
 def test_a_clone_is_refused_in_the_words_of_a_season_file(folder):

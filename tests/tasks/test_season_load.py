@@ -5,8 +5,14 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from tasks.models import Gold, Job, Organiser, Phase, Season, Submission, Task
+from scoring.__main__ import main
+from scoring.metrics.discourse import Tagger
+from scoring.models import Score
+from scoring.worker.baseline_runs import ask
+from scoring.worker.score import score
+from tasks.models import Gold, Job, Organiser, Phase, Season, SeasonFile, Submission, Task
 from tests.factories import make_submission, make_team, make_user, other_run, write_corpus
+from tests.scoring.discourse import intents, write_gold, write_lines
 from tests.tasks.seasons import edit, load, refusals, write_season
 
 pytestmark = pytest.mark.django_db
@@ -275,3 +281,87 @@ def test_whether_single_instances_are_shown_is_said_for_each_phase(folder):
 def test_the_folder_can_be_named_by_its_file(folder):
     call_command("load_season", str(folder / "season.toml"), stdout=(out := StringIO()))
     assert out.getvalue().startswith("season small: created")
+
+
+CITATION_TEXTS = """
+[season]
+slug = "mice"
+title = "Mice"
+
+[[tasks]]
+slug = "texts"
+title = "Texts"
+type = "citation-text"
+
+[[tasks.gold]]
+paths = ["lu.jsonl"]
+
+[[tasks.phases]]
+slug = "open"
+title = "Open"
+opens = 2020-01-01T00:00:00Z
+closes = 2090-01-01T00:00:00Z
+"""
+
+
+def test_a_new_task_of_citation_texts_counts_the_taggers_labels_and_one_that_is_there_keeps_its_own(tmp_path):
+    write_gold(tmp_path, {"lu": [intents("Uses")]})
+    (tmp_path / "season.toml").write_text(CITATION_TEXTS)
+    load(tmp_path)
+    task = Task.objects.get(slug="texts")
+    assert task.options == {"bertscore": "absent", "discourse_labels": "tagger"}
+    assert load(tmp_path) == ["season mice: nothing to change"]
+    Task.objects.filter(pk=task.pk).update(options={})
+    SeasonFile.objects.all().delete()
+    assert "discourse_labels" not in " ".join(load(tmp_path))
+    assert Task.objects.get(slug="texts").options == {}
+
+
+def test_a_new_task_has_the_models_of_the_site_where_they_are_there(tmp_path, settings):
+    """One that is there already has none of them, and a new one no more than have files."""
+    settings.MODELS_DIR = tmp_path / "models"
+    write_gold(tmp_path, {"lu": [intents("Uses")]})
+    (tmp_path / "season.toml").write_text(CITATION_TEXTS)
+    load(tmp_path)
+    for name in ("taggers/intent", "taggers/corwa", "distilbert-base-uncased"):
+        (settings.MODELS_DIR / name).mkdir(parents=True)
+        if name != "taggers/corwa":
+            (settings.MODELS_DIR / name / "weights").touch()
+    assert load(tmp_path) == ["season mice: nothing to change"]
+    (tmp_path / "season.toml").write_text(CITATION_TEXTS.replace("mice", "rats"))
+    load(tmp_path)
+    own = {
+        "bertscore": "absent",
+        "discourse_labels": "tagger",
+        "intent_tagger": f"{settings.MODELS_DIR}/taggers/intent",
+        "bertscore_model": f"{settings.MODELS_DIR}/distilbert-base-uncased",
+        "bertscore_layer": "5",
+    }
+    assert Task.objects.get(season__slug="rats").options == own
+    assert load(tmp_path) == ["season rats: nothing to change"]
+
+
+def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settings):
+    """And of the scheme that the site has no tagger of there is no column."""
+    settings.MODELS_DIR = tmp_path / "models"
+    labelled = [
+        {"text": f"We use the {noun} of {number} towns.", "label": "Uses"}
+        if number % 2
+        else {"text": f"Unlike others our {noun} needs no {number} rules.", "label": "CompareOrContrast"}
+        for noun in ("parser", "tagger", "corpus")
+        for number in range(10)
+    ]
+    write_lines(tmp_path / "labelled.jsonl", labelled)
+    folder = settings.MODELS_DIR / "taggers" / "intent"
+    assert main(["train-tagger", str(tmp_path / "labelled.jsonl"), "--out", str(folder)]) == 0
+    write_gold(tmp_path, {"lu": [intents("Uses")]})
+    (tmp_path / "season.toml").write_text(CITATION_TEXTS)
+    load(tmp_path)
+    ask(phase=Phase.objects.get(), names=["citation-text-lead"], by=None)
+    # The run is computed first, and scored then.
+    while job := Job.objects.filter(state="queued").first():
+        score(job.pk)
+    signatures = {one.metric: one.signature for one in Score.objects.filter(evaluation__rules="corrected")}
+    assert Tagger.load(folder).digest[:12] in signatures["kl_intent"]
+    assert {"kl_intent", "kl_intent_supplied", "kl_corwa_supplied"} <= signatures.keys()
+    assert "kl_corwa" not in signatures

@@ -156,7 +156,7 @@ def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(phase, team,
         type(phase).objects.filter(pk=phase.pk).update(closes=timezone.now())
         return Findings()
 
-    monkeypatch.setattr("tasks.submissions.submit.findings_of", close_meanwhile)
+    monkeypatch.setattr("tasks.submissions.run_card.findings_of", close_meanwhile)
     with pytest.raises(PhaseClosed):
         submit(phase, team)
     assert stored_files() == before
@@ -199,7 +199,7 @@ def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkey
     for number in (1, 2):
         submit(phase, team, other_run(number))
     monkeypatch.setattr(
-        "tasks.submissions.submit.findings_of", lambda *file, **given: pytest.fail("the run was read")
+        "tasks.submissions.run_card.findings_of", lambda *file, **given: pytest.fail("the run was read")
     )
     with pytest.raises(QuotaExceeded) as refused:
         submit(phase, team)

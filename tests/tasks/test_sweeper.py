@@ -11,7 +11,7 @@ from django_q.models import OrmQ
 
 from tasks.jobs import engine, leases
 from tasks.jobs.engine import MAX_WOKEN
-from tasks.jobs.groups import START, Watchdog
+from tasks.jobs.queue_choice import START, Watchdog
 from tasks.jobs.sweeper import Swept, sweep
 from tasks.models import Job
 from tests.factories import make_phase, make_submission
@@ -134,7 +134,7 @@ class TestWatchdog:
         class Clock:
             now = 1000.0
 
-        monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: Clock.now)
+        monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: Clock.now)
         return Clock
 
     def test_workers_that_take_no_job_for_the_time_of_a_lease_are_stuck(self, job, clock, settings):

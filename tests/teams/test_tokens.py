@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from citeboard.teams.accounts import MOST
 from citeboard.teams.models import Token
-from citeboard.teams.tokens import MOST
 from tests.factories import make_user
 
 SECRET = re.compile(r'<code id="secret"[^>]*>([^<]+)</code>')

@@ -105,7 +105,7 @@ def number(cell: Any) -> list[Any] | None:
 def run_of(run: Any) -> dict[str, Any]:
     """A run as its team sees it: its state, and all that the scorer has said of it."""
     from citeboard.core import storage
-    from scoring.api.printed import printed
+    from scoring.api.own_runs import printed
     from scoring.board.visibility import Audience
 
     with storage.runs.open(run.file) as content:

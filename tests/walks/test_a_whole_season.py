@@ -29,6 +29,8 @@ class Person:
 
     page: object
     base: str
+    #: What the site last asked before it did something; empty where it asked nothing.
+    asked: str = ""
 
     def go(self, path: str) -> str:
         """What the page there says."""
@@ -40,9 +42,16 @@ class Person:
         return self.page.inner_text("main")
 
     def press(self, name: str, within: str = "main") -> None:
-        """A button by its words, and the page that it leads to."""
+        """A button by its words, and the page that it leads to; whoever is asked reads it and goes on."""
         with self.page.expect_navigation():
             self.page.locator(within).get_by_role("button", name=name).first.click()
+        self.goes_on()
+
+    def goes_on(self) -> None:
+        self.asked = self.said if "What this would change" in self.said else ""
+        if self.asked:
+            with self.page.expect_navigation():
+                self.page.get_by_role("button", name="Do it").click()
 
     def unfold(self, words: str) -> None:
         self.page.locator("summary", has_text=words).first.click()
@@ -85,6 +94,7 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
     }
     the_board_is_hidden_from_all_but_the_organiser(people)
     shows(olga, reader)
+    publishes_the_wrong_gold_and_takes_it_back(olga, reader, packed_gold(tmp_path, "3"))
     freezes(olga, reader)
     mends_the_gold(olga, packed_gold(tmp_path, "1"))
     the_frozen_board_is_as_it_stood(people)
@@ -105,7 +115,7 @@ def makes_a_season_from_a_preset(olga: Person) -> None:
              "closes": today + dt.timedelta(days=10)}  # fmt: skip
     olga.page.fill("#id_title", "The walk 2031")
     olga.page.fill("#id_slug", "walk-2031")
-    olga.page.select_option("#id_task_type", "clsumm-1a")
+    olga.page.check("input[value=clsumm-1a]")
     olga.page.fill("#id_time_zone", "AoE")
     for name, at in dates.items():
         olga.page.fill(f"#id_{name}", f"{at:%Y-%m-%d} 12:00")
@@ -139,6 +149,8 @@ def opens_the_season(olga: Person, reader: Person) -> None:
     olga.page.check("input[name=shows_overall]")
     with olga.page.expect_navigation():
         olga.page.locator("main form.fields button[type=submit]").click()
+    olga.goes_on()
+    assert "Everybody: that there is The walk 2031" in olga.asked
     assert "the settings are saved" in olga.said
     assert "The walk 2031" in reader.go("/")
 
@@ -177,6 +189,15 @@ def the_board_is_hidden_from_all_but_the_organiser(people: dict[str, Person]) ->
         assert "bee-1" not in said
         assert "No board shows its scores." in downloaded(people[name], "results.md")
     assert rows_of(people["olga"]) == ["bee-1", "ant-1"]
+
+
+def publishes_the_wrong_gold_and_takes_it_back(olga: Person, reader: Person, gold: Path) -> None:
+    publishes_gold(olga, gold, "The file of another task.", number=2)
+    assert "With another answer" in olga.asked
+    assert "Scores that would follow" in olga.asked
+    olga.press("Take it back")
+    assert "Taken back: made gold v2" in olga.said
+    assert rows_of(reader) == ["bee-1", "ant-1"]
 
 
 def mends_the_gold(olga: Person, gold: Path) -> None:

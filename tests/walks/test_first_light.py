@@ -101,7 +101,7 @@ def board_by_program(live_server, phase: Phase) -> list[dict]:
 
 
 def shown_on_the_board(page, live_server, phase: Phase, expected: dict) -> None:
-    page.goto(live_server.url + board_address("board", phase) + "?columns=all")
+    page.goto(live_server.url + board_address("board", phase) + "?columns=all&dimension=topic")
     text = page.inner_text("main")
     for metrics in expected.values():
         for metric in metrics.values():

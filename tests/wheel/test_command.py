@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import EXIT_CODES, parser
+from scoring.client.connection import Connection
 from scoring.client.refusals import Refused
-from scoring.client.site import Site
 from scoring.offline.terminal import drawing
 from tasks.types import task_types
 
@@ -122,7 +122,70 @@ def test_a_bar_says_how_far_it_is_and_how_long_it_takes():
 )
 def test_a_token_is_not_sent_in_the_clear_nor_to_what_is_no_site(address):
     with pytest.raises(Refused):
-        Site(address, "secret")
+        Connection(address, "secret")
+
+
+def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(installed, unpacked):
+    """It begins at once since it loads nothing that talks to a site or computes."""
+    [packages] = installed.parent.parent.glob("lib/python*/site-packages")
+    ours = [path for part in packages.glob("citeboard*") for path in (part, *part.rglob("*"))]
+    assert any(path.suffix == ".pyc" for path in ours)
+    # With what pip compiles. Files alone: how many blocks they take differs from disk to disk.
+    assert sum(path.stat().st_size for path in ours if path.is_file()) <= 5_000_000
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    begun = subprocess.run(
+        [installed, "--version"], capture_output=True, text=True, check=True, env=environment
+    )
+    assert begun.stdout.startswith("citeboard ")
+    loaded = {line.rpartition("|")[2].strip() for line in begun.stderr.splitlines()}
+    assert "argparse" in loaded
+    assert loaded & {"ssl", "http.client", "urllib.request", "importlib.metadata", "email", "numpy"} == set()
+    code = (
+        "import importlib, pkgutil, citeboard_client as client\n"
+        "for module in pkgutil.walk_packages(client.__path__, 'citeboard_client.'):\n"
+        "    importlib.import_module(module.name)\n"
+    )
+    # Without the packages of others.
+    subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({str(unpacked)!r})\n{code}"],
+        check=True,
+    )
+
+
+@pytest.mark.proof
+def test_the_client_says_its_version_in_150_milliseconds_of_computing(installed):
+    """The least of five starts: what else the machine does takes no part in computing, but for its caches."""
+
+    def seconds() -> float:
+        before = os.times()
+        subprocess.run([installed, "--version"], capture_output=True, check=True)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    assert min(seconds() for _ in range(5)) <= 0.15
+
+
+def without_packages(unpacked, *words: str) -> subprocess.CompletedProcess[str]:
+    program = (
+        f"import sys; sys.path.append({str(unpacked)!r}); from citeboard_scorer.__main__ import run; run()"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_what_is_missing_is_told_with_the_extra_that_brings_it(unpacked, sample):
+    told = without_packages(unpacked, "score", *sample)
+    assert told.returncode == 6
+    assert told.stderr == (
+        "citeboard: this needs a package that is not installed: numpy; "
+        "`pip install 'citeboard[score]'` brings it\n"
+    )
+
+
+def test_a_run_is_checked_without_the_packages_of_others(unpacked, sample):
+    told = without_packages(unpacked, "check", *sample)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "can be scored" in told.stdout
 
 
 def interpreters() -> list[str]:

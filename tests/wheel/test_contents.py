@@ -6,6 +6,7 @@ import csv
 import hashlib
 import importlib
 import io
+import re
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -13,7 +14,7 @@ from email.parser import Parser
 import pytest
 
 from scoring.distribution import backend
-from scoring.distribution.sources import PACKAGE, WheelRefused, refuse_missing_modules, renamed
+from scoring.distribution.sources import CLIENT, PACKAGE, WheelRefused, refuse_missing_modules, renamed
 from scoring.web.guides import site_wheel
 
 
@@ -28,9 +29,11 @@ def info(archive, name: str) -> str:
     return archive.read(path).decode()
 
 
-def test_it_installs_one_package_and_neither_tasks_nor_scoring(archive):
+def test_it_installs_client_and_scorer_and_neither_tasks_nor_scoring(archive):
     tops = {path.partition("/")[0] for path in archive.namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {PACKAGE}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {CLIENT, PACKAGE}
+    assert {f"{CLIENT}/py.typed", f"{PACKAGE}/py.typed"} <= set(archive.namelist())
+    assert not [path for path in archive.namelist() if "/papers/" in path]
 
 
 def test_no_import_in_it_leads_to_the_site_s_packages_or_to_django(archive):
@@ -52,7 +55,9 @@ def test_its_metadata_is_what_the_project_says(archive, root):
     assert (told["Name"], told["Version"]) == ("citeboard", project["version"])
     assert told["Requires-Python"] == project["requires-python"]
     needed = told.get_all("Requires-Dist")
-    assert [name for name in needed if "extra" not in name] == project["dependencies"]
+    assert [name for name in needed if "extra" not in name] == project["dependencies"] == []
+    assert told.get_all("Classifier") == project["classifiers"]
+    assert not re.search(r"\]\((?!https?:)", told.get_payload())
     assert [name for name in needed if 'extra == "models"' in name and "torch" in name]
     assert "citeboard login" in told.get_payload()
 
@@ -86,7 +91,9 @@ def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, arch
         ('MetricRef("x", "scoring.metrics.rouge:Rouge")', f'MetricRef("x", "{PACKAGE}.metrics.rouge:Rouge")'),
         ('iter_modules(path, "tasks.types.")', f'iter_modules(path, "{PACKAGE}.types.")'),
         ('f"scoring.metrics.aliice:{name}"', f'f"{PACKAGE}.metrics.aliice:{{name}}"'),
+        ("from scoring.client.connection import Connection", f"from {CLIENT}.connection import Connection"),
         ("`python -m scoring types`", "`citeboard types`"),
+        ("`make models` installs it", "`pip install 'citeboard[models]'` installs it"),
         ('_table("tasks.gold", paths)', '_table("tasks.gold", paths)'),
         ("the scoring.", "the scoring."),
         ("my_scoring.metrics, scoring.metrics_of", "my_scoring.metrics, scoring.metrics_of"),

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from citeboard.teams.models import Token
-from tasks.models import Submission
+from tasks.models import Submission, TermsAcceptance
+from tasks.registration.entries import publish_terms
 from tests.factories import make_phase, make_team, make_user, other_run, run_bytes
 
 pytestmark = pytest.mark.worker
@@ -77,7 +78,8 @@ def test_check_submit_follow_scores_and_board(signed_in, phase, worker, tmp_path
     taken = json.loads(signed_in(*submission(phase), "--json").stdout)
     assert taken["status"] == "queued"
     followed = signed_in("follow", taken["id"])
-    assert f"run {taken['id']}: scored" in followed.stderr
+    assert f"run {taken['id']} (A walk): scored" in followed.stderr
+    assert f"rank 1 among 1 on the board, {taken['page']}" in followed.stdout
     scores = json.loads(signed_in("scores", taken["id"], "--json").stdout)
     run = Submission.objects.get(pk=taken["id"])
     value = run.evaluations.get(rules=phase.task.ranking_rules).scores.first()
@@ -87,6 +89,26 @@ def test_check_submit_follow_scores_and_board(signed_in, phase, worker, tmp_path
     assert row.split()[:2] == ["1", "walkers"]
     assert f"{value.value:.6f}" in row
     assert json.loads(signed_in("board", phase.pk, "--json").stdout)["rows"][0]["submission"] == run.pk
+
+
+def test_a_season_is_entered_with_a_team_that_is_founded_once_its_terms_are_accepted(
+    command, live_server, phase
+):
+    newcomer = make_user()
+    command("login", live_server.url, given=f"{Token.objects.issue(user=newcomer, name='walk')[1]}\n")
+    season = phase.task.season
+    publish_terms(season=season, text="Cite the *data*.", by=None)
+    assert (
+        "you are in none; or found one" in command("enter", season.slug, "--accept-terms", 1, code=2).stderr
+    )
+    TermsAcceptance.objects.all().delete()
+    refused = command("enter", season.slug, "--found", "Newcomers", code=2).stderr
+    assert "Cite the *data*." in refused
+    assert "adds --accept-terms 1" in refused
+    assert not newcomer.teams.exists()
+    done = command("enter", season.slug, "--found", "Newcomers", "--accept-terms", 1, "--json").stdout
+    assert json.loads(done)["state"] == "approved"
+    assert "Newcomers (newcomers) has entered" in command("enter", season.slug).stdout
 
 
 def submission(phase) -> tuple[str, ...]:

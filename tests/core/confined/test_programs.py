@@ -10,15 +10,15 @@ from dataclasses import replace
 
 import pytest
 
-from citeboard.core.confined import landlock, probe, seccomp
 from citeboard.core.confined import pool as pool_module
+from citeboard.core.confined import probe, rights
 from citeboard.core.confined.pool import LimitExceeded, ProgramFailed
 from citeboard.core.confined.rights import LANDLOCK, SECCOMP
 from tests.core.confined.conftest import LIMITS, make_pool, result
 
 SHORT = replace(LIMITS, cpu_seconds=1, wall_seconds=120)
-needs_landlock = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
-needs_seccomp = pytest.mark.skipif(not seccomp.is_known(), reason="no filter for this kind of machine")
+needs_landlock = pytest.mark.skipif(not rights.landlock_version(), reason="this kernel has no Landlock")
+needs_seccomp = pytest.mark.skipif(not rights.has_call_filter(), reason="no filter for this kind of machine")
 
 
 def test_a_program_gets_arguments_files_and_what_is_shared(pool, tmp_path):
@@ -132,7 +132,7 @@ def test_files_and_bytes_are_bounded_in_sum_too(pool, name, words):
 
 def test_what_a_kernel_leaves_open_is_found_by_trying():
     assert probe.self_test(()) == ["files", "network", "processes", "ipc"]
-    if landlock.version() and seccomp.is_known():
+    if rights.landlock_version() and rights.has_call_filter():
         assert probe.self_test() == []
         assert probe.self_test([SECCOMP]) == ["files"]
         assert "network" in probe.self_test([LANDLOCK])

@@ -112,15 +112,15 @@ def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_has_used_less(t
             pass
         told.append(str(refused.value))
 
-    pool.turns._used["team mallory"] = 2
+    pool.turns.used["team mallory"] = 2
     thread = threading.Thread(target=hang)
     thread.start()
     assert pool.turns.wait_until_busy(1, 60)
     assert result(pool, "echo", owner="anna", number=1)["given"] == {"number": 1}
     thread.join(60)
     assert told == [PoolFull.words]
-    assert pool.turns._used["account mallory"] > 0
-    assert pool.turns._used["account anna"] > 0
+    assert pool.turns.used["account mallory"] > 0
+    assert pool.turns.used["account anna"] > 0
     pool.close()
 
 
@@ -150,7 +150,7 @@ def ordered(*waiting, used=()):
     """Whose turn comes when, of those who came in this order."""
     turns = Turns(1, 100)
     for key, seconds in used:
-        turns._used[key] = seconds
+        turns.used[key] = seconds
     came = [turns_module.Turn(sender, number) for number, sender in enumerate(waiting)]
     return [turn.sender.account for turn in sorted(came, key=turns._rank)]
 
@@ -205,7 +205,7 @@ def test_who_has_used_more_has_less_of_a_processor(tmp_path):
 def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(monkeypatch):
     monkeypatch.setattr(turns_module, "PATIENCE", 60)
     turns = Turns(2, 100)
-    turns._used["team m1"] = 50
+    turns.used["team m1"] = 50
     waiting = [turns_module.Turn(person(f"m{n}"), n) for n in range(8)]
     turns._waiting.extend(waiting)
     honest = turns_module.Turn(person("anna"), 9)

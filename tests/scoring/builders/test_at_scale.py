@@ -15,7 +15,7 @@ from scoring.tools.builders import parts, tagging
 from scoring.tools.builders.parts import Workers
 from scoring.tools.builders.reading import records
 from tasks.types import InputRefused
-from tasks.types.unavailable import Unavailable
+from tasks.types.problems import Unavailable
 from tests.scoring.builders.corpora import (
     s2orc_metadata,
     s2orc_parse,

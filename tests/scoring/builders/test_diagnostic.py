@@ -59,6 +59,25 @@ def test_what_is_built_loads_and_its_baselines_score(capsys, built):
     assert set(scores["breakdowns"]) == set(facts(built)["classes"])
 
 
+def test_candidates_may_be_all_papers_of_the_collection(corpus, tmp_path, capsys):
+    """One that nobody cites is ranked by its title and abstract."""
+    own = shutil.copytree(corpus, tmp_path / "corpus")
+    paper = {"paper_id": "alone", "title": "Nobody cites bells", "abstract": "They ring."}
+    with (own / "papers.jsonl").open("a") as papers:
+        papers.write(json.dumps(paper) + "\n")
+    names = {}
+    for candidates in ("cited", "all"):
+        out = build(own, tmp_path / candidates, "--candidates", candidates, "--no-baselines")
+        lines = (out / "gold" / "references.jsonl").read_text().splitlines()
+        names[candidates] = {line["ref_id"]: line for line in map(json.loads, lines)}
+        assert facts(out)["candidates"] == len(lines)
+        assert f"{len(lines):,}." in (out / "card.md").read_text()
+    assert names["cited"].items() < names["all"].items()
+    alone = names["all"]["alone"]
+    assert alone == {"ref_id": "alone", "title": "Nobody cites bells", "abstract": "They ring."}
+    assert "all papers of the collection, cited or not" in capsys.readouterr().out
+
+
 def test_a_sampled_context_meets_the_side_conditions_of_its_dimensions(built):
     for row in rows(built):
         for dimension in row["sampled_for"]:
@@ -75,7 +94,8 @@ def test_the_breakdown_of_a_dimension_has_the_contexts_that_were_sampled_for_it(
         dimension: {label: own["recall@10"]["n"] for label, own in classes.items()}
         for dimension, classes in breakdowns.items()
     }
-    assert counts == {dimension: dict(own) for dimension, own in facts(built)["classes"].items()}
+    drawn = facts(built)["classes"].items()
+    assert counts == {name: {label: n for label, n in own.items() if n} for name, own in drawn}
 
 
 def test_no_stratum_and_no_class_has_more_than_it_may(corpus, tmp_path):
@@ -254,7 +274,7 @@ def test_a_missing_pipeline_is_told_by_its_name(corpus, tmp_path, capsys):
         "no-such-pipeline",
     ]
     assert main(command) == 6
-    assert "there is no spaCy pipeline “no-such-pipeline”" in capsys.readouterr().err
+    assert "the spaCy package “no-such-pipeline” cannot be loaded" in capsys.readouterr().err
 
 
 def test_a_missing_corpus_is_told_by_its_name(tmp_path, capsys):
@@ -336,3 +356,4 @@ def test_a_split_stands_beside_table_1_class_by_class(client, corpus, tmp_path, 
     assert {"Result", "2016-2020"} <= set(beside)
     assert '"Methodology" = "method"' in (out / "season.toml").read_text()
     assert all(pair.difference == pair.own - pair.reported for pair in beside.values())
+    assert [table.shown.leading.name for table in tables].count("M@10") == 8

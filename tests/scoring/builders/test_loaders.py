@@ -2,13 +2,12 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.load_clsumm import load as load_clsumm
-from scoring.tools.builders.load_s2orc import load as load_s2orc
-from scoring.tools.builders.load_unarxive import load as load_unarxive
 from scoring.tools.builders.reading import loader, records
 from tasks.types import InputRefused
 from tests.scoring.builders.corpora import (
@@ -23,13 +22,17 @@ from tests.scoring.builders.corpora import (
 from tests.tasks.types.corpus import write_topic
 
 
+def load(form: str, path: Path, heap: Heap) -> None:
+    loader(form, path).load(path, heap)
+
+
 def contexts(heap: Heap, paper: str) -> list[tuple]:
     return [(own.sentence, own.gold, own.markers, own.style) for own in heap.contexts[paper]]
 
 
 def test_unarxive_papers_give_their_contexts_with_formulas_as_words(tmp_path):
     heap = Heap()
-    load_unarxive(write_lines(tmp_path / "papers.jsonl", [unarxive_paper()]), heap)
+    load("unarxive", write_lines(tmp_path / "papers.jsonl", [unarxive_paper()]), heap)
     assert contexts(heap, "2101.00001") == [
         ("Bells were cast early <REF>.", ("aa",), 1, "anonymous"),
         ("Their tone FORMULA depends on the alloy <REF>.", ("aa", "bb"), 2, ""),
@@ -58,7 +61,7 @@ def test_s2orc_paragraphs_and_metadata_become_one_paper(tmp_path):
     parses.parent.mkdir()
     parses.write_bytes(gzip.compress(json.dumps(s2orc_parse()).encode() + b"\n"))
     heap = Heap()
-    load_s2orc(folder, heap)
+    load("s2orc", folder, heap)
     assert contexts(heap, "77") == [
         ("Bells were cast early <REF>.", ("77:BIBREF0",), 1, "numeric"),
         ("Their tone depends on the alloy <REF>.", ("77:BIBREF1", "77:BIBREF2"), 2, ""),
@@ -78,7 +81,7 @@ def test_s2orc_paragraphs_and_metadata_become_one_paper(tmp_path):
 
 def test_s2orc_annotations_give_the_same(tmp_path):
     heap = Heap()
-    load_s2orc(write_lines(tmp_path / "s2orc.jsonl", [s2orc_annotated()]), heap)
+    load("s2orc", write_lines(tmp_path / "s2orc.jsonl", [s2orc_annotated()]), heap)
     own = heap.contexts["77"]
     assert [(each.sentence, each.gold, each.section, each.after) for each in own] == [
         ("Bells were cast early <REF>.", ("77:b0",), "Tone", "Nobody knows.")
@@ -99,7 +102,7 @@ CITATION = {
 
 def test_s2ag_citations_bring_intents_and_no_papers(tmp_path):
     heap = Heap()
-    load_s2orc(write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), CITATION]), heap)
+    load("s2orc", write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), CITATION]), heap)
     assert set(heap.papers) == {"77"}
     [intent] = heap.intents
     assert (intent.citing, intent.cited, intent.context_type) == ("77", "11", "method")
@@ -108,7 +111,7 @@ def test_s2ag_citations_bring_intents_and_no_papers(tmp_path):
 def test_a_line_of_no_known_kind_is_refused_by_what_it_holds(tmp_path):
     path = write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), {"publicationvenueid": "3", "issn": 9}])
     with pytest.raises(InputRefused) as refused:
-        load_s2orc(path, Heap())
+        load("s2orc", path, Heap())
     assert "a line of no kind that is known here, with publicationvenueid, issn" in str(refused.value)
 
 

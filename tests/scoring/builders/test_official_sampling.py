@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.classes import COMBINED, SIDE_CONDITIONS
-from scoring.tools.builders.sampling import SETS
+from scoring.tools.builders.diagnostic import SETS
 from tests.scoring.builders.corpora import write_lines
 
 FIELDS = (*("Botany",) * 25, *("Music",) * 25, "Chess")
@@ -139,3 +139,23 @@ def test_how_many_are_drawn_is_a_whole_number(drawn, papers, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["build-diagnostic", str(papers), "--out", str(tmp_path / "season"), f"--drawn={drawn}"])
     assert "is not a number of papers, 1 to 999999" in capsys.readouterr().err
+
+
+def test_classes_that_want_the_same_contexts_grow_alike(found):
+    """Medium, End and both types want contexts of medium length at the end, and none goes without."""
+    counts = Counter((name, row[name]) for row in found for name in set(row["sampled_for"]) & set(SETS))
+    rivals = [
+        counts["length_class", "medium"],
+        counts["location_class", "end"],
+        counts["context_type", "background"],
+        counts["context_type", "method"],
+    ]
+    assert min(rivals) > 0
+    assert max(rivals) <= min(rivals) + 1
+
+
+def test_a_class_that_has_few_contexts_or_none_is_told_by_name(capsys, papers, tmp_path):
+    build(papers, tmp_path / "season")
+    assert "location_class: less than half of the largest class: start: 0 of " in capsys.readouterr().out
+    for name in ("datasheet.md", "card.md"):
+        assert "start: 0 of " in (tmp_path / "season" / name).read_text()

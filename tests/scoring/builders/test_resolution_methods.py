@@ -176,21 +176,24 @@ def test_a_method_without_anything_to_go_by_says_what_it_needs(corpus, tmp_path,
         assert needed in told
 
 
-def test_the_printed_table_stands_beside_the_computed_one(capsys, corpus):
-    rows = sweep(capsys, corpus, "--inlinks-without", "citing", "--published", str(PUBLISHED))["rows"]
-    printed = {(row["system"], row["window"]): row["printed"] for row in rows if "printed" in row}
-    assert len(printed) == 13 * 5
-    assert printed["inlink context 20 + passage 350", "20-20"] == 0.469
-    assert printed["title and abstract", "30-30"] == 0.311
-    more = ["--fewest-references", "4", "--published", str(PUBLISHED)]
-    assert main(["papers", "sweep-resolution", str(corpus), *more]) == 0
-    told = capsys.readouterr().out
-    assert "As printed, and by how much the table above is higher:" in told
-    assert "| full text | 0.318 (+0.682) | 0.340 (+0.660) |" in told
+def test_the_printed_table_is_placed_beside_the_runs_of_every_method(corpus, tmp_path):
+    """One placement a window, so that Table 1 stands on the site with what is computed beside each figure."""
+    out = build(corpus, tmp_path / "season", "--with-texts", "--with-inlinks", "--published", str(PUBLISHED))
+    season = tomllib.loads((out / "season.toml").read_text())
+    [task] = season["tasks"]
+    windows = [entry["where"]["window"] for entry in task["published"]]
+    assert windows == ["5 5", "10 10", "10 5", "20 20", "30 30"]
+    runs = {entry["system"] for entry in task["baselines"]}
+    beside = task["published"][3]["recomputed"]["systems"]
+    assert len(beside) == 13
+    assert beside["inlink context 20 passage350"] == "inlink context 20 + passage 350, 20-20"
+    assert {"full text, 20-20", "inlink context 20 + full text, 20-20"} <= runs & set(beside.values())
+    assert season["season"]["published"] == [PUBLISHED.name]
 
 
 def test_published_results_of_another_paper_are_refused(corpus, tmp_path, capsys):
     other = ROOT / "examples" / "citation-recommendation-2024" / "maharjan-2024.json"
     for file in (other, tmp_path / "nothing.json"):
-        assert main(["papers", "sweep-resolution", str(corpus), "--published", str(file)]) != 0
+        command = ["build-resolution", str(corpus), "--out", str(tmp_path / "out"), "--published", str(file)]
+        assert main(command) != 0
         assert "has no Table 1 of methods and windows; expected examples/" in capsys.readouterr().err

@@ -8,8 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.citation_text.instances import Instance
-from tasks.types.citation_text.runs import unseen_class
+from tasks.types.citation_text.instances import Instance, unseen_class
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.instances import DUNES, RIVERS, write_gold, write_lines, write_run
@@ -302,3 +301,10 @@ def test_once_bertscore_is_asked_for_a_run_waits_for_its_model(capsys, gold, tmp
 def test_options_that_cannot_be_meant_are_refused(capsys, gold, tmp_path, option):
     told = refusals(capsys, TYPE, [gold], write_run(tmp_path, TEXTS), "--option", option)
     assert option.partition("=")[0] in told[0]
+
+
+def test_what_participants_get_is_made_of_gold_and_of_nothing_without_targets(tmp_path):
+    own = task_type(TYPE)
+    path = write_lines(tmp_path / "inputs.jsonl", {"id": "a", "input": ["b"]})
+    with pytest.raises(InputRefused, match="“target” is missing"):
+        list(own.public_files(open_input(path), own.checked_options({})))

@@ -8,9 +8,11 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
+from tasks.types.clsumm.topics import read_gold
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
-from tests.tasks.types.corpus import HEADER, answer_line, csv_row, write_csv_topic
+from tests.tasks.types.corpus import HEADER, answer_line, csv_row, write_csv_topic, write_topic
+from tests.tasks.types.standing_reading import file
 
 TOPIC = "P01-0001"
 
@@ -175,3 +177,52 @@ def test_scores_lie_beside_a_run_and_are_passed_over(capsys, gold, tmp_path):
     assert [w["message"] for w in scores["warnings"] if "passed over" in w["message"]] == [
         "passed over: it holds no answers"
     ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "papers", "name", "topic", "who"),
+    [
+        ("x", [], "W00_anna", "W00", "anna"),
+        ("x", [], "W00", "W00", ""),
+        ("W00", [], "W00_anna", "W00", "anna"),
+        ("W00_1", [], "W00_1_anna", "W00_1", "anna"),
+        ("x", ["W00", "W00_1"], "W00_1_anna_b", "W00_1", "anna_b"),
+        ("x", ["W00"], "W001", "W001", ""),
+        ("W00", ["W01"], "W00", "W00", ""),
+        ("W00", [], "other", "other", ""),
+    ],
+)
+def test_a_file_is_about_the_paper_or_folder_it_is_named_for_and_by_whom_follows_an_underscore(
+    folder, papers, name, topic, who
+):
+    row = f"{HEADER}\n{csv_row(topic, 1, 'D05-0001', ['1'], 'Method')}\n"
+    summary = "A summary."
+    paper = '<PAPER><S sid="1">A</S></PAPER>'
+    beside = [file(f"{folder}/Reference_XML/{own}.xml", paper) for own in papers]
+    found = read_gold([file(f"{folder}/gold/Task1/{name}.csv", row), *beside], {"annotation": "auto"})
+    assert [(own.name, own.files[0].annotator) for own in found.content] == [(topic, who)]
+    if len(papers) != 1:
+        summaries = [file(f"{folder}/gold/Task2/{name}.human.txt", summary), *beside]
+        split = task_type("clsumm-2").read_gold(summaries, {})
+        assert [own.name for own in split.content] == [topic]
+
+
+@pytest.mark.parametrize("slug", ["clsumm-1a", "clsumm-1b"])
+@pytest.mark.parametrize("wrong", [1, 2, 5])
+def test_a_topic_of_one_citance_counts_as_much_in_a_macro_average_as_one_of_more(
+    capsys, tmp_path, slug, wrong
+):
+    cited = [(f"D05-000{n}", str(n), ["1"], "Method_Citation") for n in range(1, wrong + 1)]
+    root = tmp_path / "gold"
+    write_topic(root, "A01-0001", cited[:1])
+    write_topic(root, "B01-0001", cited)
+    texts = {"A01-0001": [answer_line("A01-0001", *cited[0])], "B01-0001": []}
+    for citing, marker, _, _ in cited:
+        texts["B01-0001"].append(answer_line("B01-0001", citing, marker, ["4"], "Aim_Citation"))
+    run = tmp_path / "run" / "Task1"
+    run.mkdir(parents=True)
+    for topic, lines in texts.items():
+        (run / f"{topic}.annv3.txt").write_text("".join(lines))
+    metrics = score(capsys, slug, [root], run.parent, "--intervals", "0")["metrics"]
+    name = "overlap" if slug == "clsumm-1a" else "facet"
+    assert [metrics[f"{name}_{part}_macro"]["value"] for part in ("precision", "recall", "f1")] == [0.5] * 3

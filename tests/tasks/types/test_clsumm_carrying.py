@@ -27,10 +27,11 @@ def test_facets_are_looked_for_up_to_a_limit_of_all_files_together(monkeypatch):
     assert sum(read) <= 11
 
 
-@pytest.mark.parametrize(("after", "is_found"), [(5, True), (20, False)])
-def test_a_facet_within_the_limit_is_found(monkeypatch, after, is_found):
-    monkeypatch.setattr(runs, "MAX_BYTES", 1000)
-    content = (b"x" * 99 + b"\n") * after + b"Discourse Facet: Method\n"
+@pytest.mark.parametrize(("more", "is_found"), [(0, True), (1, False)])
+def test_a_facet_within_64_mebibytes_of_all_files_is_found(more, is_found):
+    """All lines are counted, the one with the facet too."""
+    facet = b"Discourse Facet: Method\n"
+    content = (b"x" * 1023 + b"\n") * ((64 << 10) - 1) + b"x" * (1023 - len(facet) + more) + b"\n" + facet
     own = [InputFile("Task1/a.txt", "a.txt", lambda: io.BytesIO(content))]
     assert runs.accepts_facets(own) is is_found
     assert runs.accepts_citances(own)

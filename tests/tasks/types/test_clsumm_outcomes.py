@@ -3,8 +3,7 @@
 import pytest
 
 from tasks.types.base import ALIKE, IMPLIED, MISSED, RIGHT, WRONG
-from tasks.types.clsumm.instance_view import judged_sentences
-from tasks.types.clsumm.pairs import CitedSpan
+from tasks.types.clsumm.pairs import CitedSpan, judged_sentences
 
 CITANCE = "They build a graph of nouns that occur together."
 SENTENCES = {

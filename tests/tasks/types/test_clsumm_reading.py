@@ -101,8 +101,9 @@ def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp
     run = tmp_path / "run.jsonl"
     run.write_text("{no\n" * 250)
     told = refusals(capsys, "clsumm-1a", [gold], run)
-    assert len(told) == 201
-    assert told[-1] == "and 50 more problems"
+    assert len(told) == 2
+    assert told[0].endswith(" (and 199 more lines: 2, 3, 4, 5, 6, …)")
+    assert told[1] == "and 50 more problems"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
+from tasks.types.files import listed_files
 from tests.tasks.types.corpus import answer_line, write_topic
 
 LINE = answer_line("D01-0001", "D05-0001", "3", ["1"])
@@ -118,3 +119,34 @@ def test_what_file_managers_leave_behind_is_passed_over(gold, tmp_path):
         },
     )
     assert main(["check", "clsumm-1a", "--gold", str(gold), "--run", str(run)]) == 0
+
+
+def test_a_list_that_claims_fewer_files_than_it_has_is_counted_itself(tmp_path):
+    run = archive(tmp_path / "run.zip", {f"{number}.txt": LINE for number in range(5)})
+    data = bytearray(run.read_bytes())
+    end = data.rindex(b"PK\x05\x06")
+    for claimed in (2, 5):
+        data[end + 8 : end + 12] = struct.pack("<HH", claimed, claimed)
+        assert listed_files(io.BytesIO(data), 100) == 5
+    # Counting ends beyond what is allowed.
+    assert listed_files(io.BytesIO(data[: end + 8] + struct.pack("<HH", 1, 1) + data[end + 12 :]), 3) == 4
+
+
+@pytest.mark.parametrize(
+    ("record", "locator", "expected"),
+    [(b"PK\6\6", b"PK\6\7", 7), (b"PK\6\6", b"PK\6\0", 2), (b"PK\6\0", b"PK\6\7", 2)],
+)
+def test_a_large_archive_is_counted_by_its_own_end_where_both_of_its_marks_stand(record, locator, expected):
+    large = struct.pack("<4sQ2H2L4Q", record, 44, 45, 45, 0, 0, 7, 7, 0, 0) + struct.pack(
+        "<4sLQL", locator, 0, 0, 1
+    )
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, 0, 0, 0)
+    assert listed_files(io.BytesIO(large + end), 100) == expected
+    assert listed_files(io.BytesIO(large[1:] + end), 100) == 2
+
+
+def test_a_name_with_a_space_is_no_fault_and_one_with_a_control_character_is(capsys, gold, tmp_path):
+    spaced = archive(tmp_path / "spaced.zip", {"Task 1/D01-0001.annv3.txt": LINE})
+    assert main(["check", "clsumm-1a", "--gold", str(gold), "--run", str(spaced)]) == 0
+    bell = archive(tmp_path / "bell.zip", {"Task\x1f1/D01-0001.annv3.txt": LINE})
+    assert "its name holds a control character" in refusal(capsys, gold, bell)

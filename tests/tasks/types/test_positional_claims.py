@@ -187,3 +187,9 @@ def test_a_mark_of_many_digits_is_read_as_a_large_number():
 def test_the_position_of_a_claim_is_that_of_its_marks():
     split = split_into_claims("Oslo is wet [1], but Rome is dry [2].", RAIN, ClaimRules())
     assert split.claims == (Claim("Oslo is wet", (1,), 3 / 8), Claim("Rome is dry", (2,), 1.0))
+
+
+def test_a_sentence_is_too_long_above_two_thousand_characters():
+    kept, longer = ("a" * length + "[1]" for length in (1997, 1998))
+    assert text_to_parse(kept, ClaimRules()) is not None
+    assert text_to_parse(longer, ClaimRules()) is None

@@ -1,0 +1,210 @@
+"""Whose upload a web process takes on next."""
+
+import threading
+from contextlib import suppress
+
+import pytest
+
+from citeboard.core import door as door_module
+from citeboard.core.confined.turns import HOUR, Used
+from citeboard.core.door import Door, TooManyAtOnce, Visit
+from tasks.models import Submission
+from tasks.submissions import uploads
+from tests.api.sending import check, run_file, send
+from tests.scoring.boards import address
+
+
+class Crowd:
+    """A door and who came to it, in this order, without a thread for each."""
+
+    def __init__(self, size=1):
+        self.read = Used()
+        self.door = Door(self.read, size)
+        self.came = 0
+
+    def come(self, account, *, network="n", megabytes=0.0):
+        visit = Visit(account, network, megabytes, self.came)
+        self.came += 1
+        self.door._come_in(visit)
+        return visit
+
+    def leave(self, visit):
+        self.door._leave(visit, 0.0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(door_module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_who_has_used_less_waits_for_nobody_who_has_used_more(clock):
+    crowd = Crowd()
+    crowd.read.add(("account mallory", "account mallory 2"), 5)
+    crowd.come("mallory"), crowd.come("mallory 2")
+    honest = crowd.come("anna")
+    assert [visit.account for visit in crowd.door._at_work] == ["mallory", "anna"]
+    crowd.leave(honest)
+    assert [visit.account for visit in crowd.door._waiting] == ["mallory 2"]
+
+
+def test_of_nineteen_hostile_accounts_one_at_a_time_is_at_work_and_an_honest_one_waits_for_none(clock):
+    crowd = Crowd()
+    for number in range(19):
+        crowd.come(f"m{number}", megabytes=6)
+    for _ in range(12):
+        honest = crowd.come("anna", megabytes=0.01)
+        assert honest.is_let_in.is_set()
+        assert len(crowd.door._at_work) == 2
+        crowd.leave(honest)
+
+
+@pytest.mark.parametrize("attackers", [2, 5, 20])
+@pytest.mark.parametrize("files_each", [1, 2])
+def test_an_honest_upload_overtakes_all_that_wait_of_hostile_accounts_that_send_files_like_it(
+    attackers, files_each, clock
+):
+    crowd, turns = Crowd(), 4
+    for _ in range(50):
+        # What it sent while nobody waited is not held against it.
+        crowd.leave(crowd.come("anna"))
+    for number in range(attackers * files_each):
+        with suppress(TooManyAtOnce):
+            crowd.come(f"m{number % attackers}")
+    for _ in range(turns * attackers):
+        [served] = crowd.door._at_work
+        crowd.leave(served)
+        crowd.come(served.account)
+    waiting = len(crowd.door._waiting)
+    assert waiting >= attackers - 1
+    for _ in range(turns - 1):
+        honest = crowd.come("anna")
+        assert honest.is_let_in.is_set()
+        crowd.leave(honest)
+        assert len(crowd.door._waiting) == waiting
+
+
+def test_when_an_hour_ends_hostile_accounts_are_not_new(clock):
+    crowd = Crowd()
+    crowd.come("m0"), crowd.come("m1")
+    for _ in range(20):
+        [served] = crowd.door._at_work
+        crowd.leave(served)
+        crowd.come(served.account)
+    clock[0] += HOUR
+    for _ in range(4):
+        honest = crowd.come("anna")
+        assert honest.is_let_in.is_set()
+        crowd.leave(honest)
+    clock[0] += 5 * HOUR
+    crowd.come("bert")
+    assert not crowd.door._used, "in the end all is forgotten"
+
+
+def test_who_comes_as_an_attack_begins_waits_for_one_file_of_each_account_at_most(clock):
+    crowd = Crowd()
+    for number in range(door_module.CROWD):
+        crowd.come(f"m{number % 20}")
+    honest, passed = crowd.come("anna"), []
+    while not honest.is_let_in.is_set():
+        [served] = crowd.door._at_work
+        passed.append(served.account)
+        crowd.leave(served)
+    assert len(passed) == len(set(passed)) == 20
+
+
+def test_equals_come_in_turn_small_files_first_and_a_network_counts_after_its_accounts(clock):
+    crowd = Crowd()
+    first = crowd.come("first")
+    crowd.read.add(("network crowded",), 9)
+    waiting = [
+        crowd.come("large", megabytes=20),
+        crowd.come("crowded", network="crowded"),
+        crowd.come("second"),
+        crowd.come("third"),
+    ]
+    order = []
+    at_work = first
+    while crowd.door._waiting:
+        crowd.leave(at_work)
+        [at_work] = crowd.door._at_work
+        order.append(at_work.account)
+    assert order == ["second", "third", "crowded", "large"]
+    assert all(visit.is_let_in.is_set() for visit in waiting)
+
+
+def test_nobody_waits_long_for_one_that_takes_long_nor_for_ever(clock):
+    crowd = Crowd()
+    crowd.come("slow")
+    second = crowd.come("second")
+    assert not second.is_let_in.is_set()
+    clock[0] += door_module.LONG + 0.1
+    crowd.door._let_in()
+    assert second.is_let_in.is_set()
+
+
+def test_whoever_has_waited_for_half_a_minute_goes_on(monkeypatch):
+    monkeypatch.setattr(door_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(door_module, "LOOK", 0.0)
+    door = Door(Used(), size=0)
+    with door.visit("anna", "n", 1.0):
+        assert [visit.account for visit in door._at_work] == ["anna"]
+    assert (door._at_work, door._waiting) == ([], [])
+
+
+def test_an_upload_that_leaves_lets_the_next_in():
+    door, order = Door(Used(), size=1), []
+
+    def send_one():
+        with door.visit("anna", "n", 0.0):
+            order.append("second")
+
+    with door.visit("bert", "n", 0.0):
+        thread = threading.Thread(target=send_one)
+        thread.start()
+        order.append("first")
+    thread.join(60)
+    assert order == ["first", "second"]
+
+
+def test_in_a_crowd_nobody_gets_one_more_in_than_others_have(clock, monkeypatch):
+    monkeypatch.setattr(door_module, "CROWD", 4)
+    crowd = Crowd()
+    for account in ("m", "m", "m", "bert"):
+        crowd.come(account)
+    with pytest.raises(TooManyAtOnce, match="other files of yours"):
+        crowd.come("m")
+    crowd.come("bert")
+    crowd.come("anna")
+    assert len(crowd.door._waiting) + len(crowd.door._at_work) == 6
+
+
+def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(world, monkeypatch):
+    full = Door(Used(), size=1)
+    monkeypatch.setattr(uploads, "door", lambda: full)
+    monkeypatch.setattr(door_module, "CROWD", 1)
+    with full.visit(str(world.people["member"].pk), "n", 0.0):
+        answer = send(world.member, world.phase)
+    assert (answer.status_code, answer["Retry-After"]) == (429, "1")
+    assert answer.json()["retry_after"] == 1
+    assert not Submission.objects.exists()
+    assert send(world.member, world.phase).status_code == 201
+
+
+def test_an_upload_is_that_of_its_account_whether_by_token_or_on_a_page(world, monkeypatch, client):
+    came = []
+
+    class Noting(Door):
+        def _come_in(self, visit):
+            came.append((visit.account, visit.network))
+            super()._come_in(visit)
+
+    noting = Noting(Used(), size=1)
+    monkeypatch.setattr(uploads, "door", lambda: noting)
+    member = world.people["member"]
+    assert check(world.member, world.phase).status_code == 200
+    client.force_login(member)
+    sent = {"run": run_file(), "system": "A system", "do": "check"}
+    assert client.post(address("upload", world.phase), sent).status_code == 200
+    assert came == [(str(member.pk), "127.0.0.0/24")] * 2

@@ -1,0 +1,20 @@
+"""The second demo season: the field's tasks, declared by folders, with runs of the demo's teams."""
+
+import pytest
+
+from scoring.demo.prepare import FIELD_TASKS, bring_field_tasks
+from tasks.models import Season, Submission
+from tests.declared.folders import EXAMPLES
+
+
+@pytest.mark.django_db
+def test_each_folder_of_the_examples_is_a_task_with_runs_and_bringing_it_again_changes_nothing():
+    folders = {path.name for path in EXAMPLES.iterdir()}
+    bring_field_tasks()
+    season = Season.objects.get(slug=FIELD_TASKS)
+    assert set(season.tasks.values_list("slug", flat=True)) == folders
+    sent = Submission.objects.filter(phase__task__season=season)
+    assert sent.exclude(team=None).count() == 4 * len(folders)
+    before = sent.count()
+    bring_field_tasks()
+    assert sent.count() == before

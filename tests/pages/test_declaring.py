@@ -1,0 +1,191 @@
+"""A task from its gold, on the site: proposed, previewed, saved with its gold, changed, and scored again."""
+
+import io
+import json
+import random
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.urls import reverse
+
+from citeboard.core import storage
+from scoring.worker.score import score
+from tasks.models import Gold, Job, Phase, Season, Submission, Task
+from tests import factories
+from tests.pages.reading import text_of
+from tests.scoring import boards
+
+pytestmark = pytest.mark.django_db
+WORDS = ["rules", "help", "here", "as", "others", "have", "shown", "before", "in", "trees", "and", "forests"]
+LABELS = ("background", "method", "result")
+
+
+def lines(rows) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def sentences(count: int = 40) -> list[dict]:
+    draw = random.Random(7)
+    return [
+        {
+            "id": f"s{place}",
+            "text": " ".join(draw.choices(WORDS, k=9)),
+            "label": LABELS[place % 3],
+            "by": "Ada",
+        }
+        for place in range(count)
+    ]
+
+
+def worked_off() -> None:
+    while job := Job.objects.filter(state="queued").first():
+        score(job.pk)
+
+
+@pytest.fixture
+def season(client) -> Season:
+    organiser = factories.make_user(name="Olga")
+    client.force_login(organiser)
+    return factories.make_season(organiser=organiser, slug="one", title="One")
+
+
+def place(*task) -> str:
+    name = "organise-settings-declaration" if task else "organise-settings-declare"
+    return reverse(name, args=["one", *task])
+
+
+def begun(client, content: bytes, form="labels", name="gold.jsonl"):
+    file = SimpleUploadedFile(name, content)
+    return client.post(place(), {"title": "Why cite", "form": form, "file": file})
+
+
+def filled(answer, **changed) -> dict:
+    """What a browser would send of the form that was shown."""
+    form = answer.context["form"]
+    sent = {name: field.prepare_value(form[name].value()) for name, field in form.fields.items()}
+    return {name: value for name, value in {**sent, **changed}.items() if value is not None}
+
+
+def saved(client, answer, where=None, **changed):
+    return client.post(where or place(), {**filled(answer, **changed), "save": ""})
+
+
+def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_its_baselines(client, season):
+    answer = begun(client, lines(sentences()))
+    assert "label (in 40 of 40, 3 different, such as “background”)" in text_of(answer)
+    form = answer.context["form"]
+    assert (form["key"].value(), form["gold"].value(), form["shown"].value()) == ("id", "label", ["text"])
+    rows = {row["system"]: [*row["values"]][1]["value"] for row in answer.context["rows"]}
+    assert rows["The gold itself"] == 1
+    assert rows["The gold, each third answer changed"] == pytest.approx(26 / 40)
+    assert rows["majority"] < rows["The gold, each third answer changed"]
+    assert not Task.objects.exists()
+
+    assert saved(client, answer).status_code == 302
+    task = Task.objects.get()
+    assert (task.slug, task.task_type.declared.form, task.gold.get().instances) == ("why-cite", "labels", 40)
+    worked_off()
+    scored = Submission.objects.filter(status="scored")
+    assert set(scored.values_list("built_in", flat=True)) == {"majority", "prior"}
+    board = client.get(boards.address("board", Phase.objects.get())).content.decode()
+    assert "majority" in board
+
+
+@pytest.fixture
+def task(client, season) -> Task:
+    assert saved(client, begun(client, lines(sentences()))).status_code == 302
+    worked_off()
+    return Task.objects.get()
+
+
+def test_what_changes_no_number_is_saved_at_once_and_what_does_is_a_version_that_runs_are_scored_against(
+    client, task
+):
+    where, phase = place(task.pk), Phase.objects.get()
+    answer = client.get(where)
+    assert "The gold itself" in text_of(answer)
+    assert saved(client, answer, where, title="Why they cite").status_code == 302
+    task.refresh_from_db()
+    assert (task.task_type.title, task.gold.count(), Job.objects.filter(state="queued").count()) == (
+        "Why they cite", 1, 0,
+    )  # fmt: skip
+
+    measures = [*answer.context["form"]["measures"].value(), "balanced_accuracy"]
+    changed = {"measures": measures, "first": "balanced_accuracy"}
+    refused = saved(client, client.get(where), where, **changed)
+    assert refused.status_code == 422
+    assert "Say why numbers change" in text_of(refused)
+    assert saved(client, client.get(where), where, **changed, reason="Classes are uneven.").status_code == 302
+    before = task.type
+    task.refresh_from_db()
+    assert task.type != before
+    assert list(task.gold.order_by("number").values_list("number", "reason")) == [
+        (1, "First release."), (2, "Classes are uneven."),
+    ]  # fmt: skip
+    assert len(set(task.gold.values_list("digest", flat=True))) == 1
+    worked_off()
+    told = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()
+    assert told["columns"][0]["metric"] == "balanced_accuracy"
+    assert {row["system"] for row in told["rows"]} == {"majority", "prior"}
+    old = text_of(client.get(boards.address("board", phase) + "?gold=1"))
+    assert "Macro F1" in old
+    assert "Balanced accuracy" not in old
+
+
+def test_a_zip_with_a_pool_is_a_ranking_and_its_folder_travels(client, season, tmp_path):
+    documents = [
+        {"doc": f"d{place}", "title": f"{word} of {place} things"} for place, word in enumerate(WORDS)
+    ]
+    asked = [
+        {
+            "id": f"q{place}",
+            "paper_id": f"p{place // 4}",
+            "query": f"who said {word} of things",
+            "found": [f"d{place}"],
+        }
+        for place, word in enumerate(WORDS)
+    ]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("queries.jsonl", lines(asked))
+        archive.writestr("pool.jsonl", lines(documents))
+    answer = begun(client, packed.getvalue(), "ranking", "gold.zip")
+    form = answer.context["form"]
+    assert [form[name].value() for name in ("gold", "unit", "shown", "query")] == [
+        "found", "paper_id", ["query"], "query",
+    ]  # fmt: skip
+    assert [row["system"] for row in answer.context["rows"]][-1] == "bm25"
+    done = saved(client, answer)
+    assert done.status_code == 302, (done.context["form"].errors, done.context["problems"])
+    assert Gold.objects.get().instances == len(WORDS)
+    call_command("export_season", "one", "--out", str(tmp_path / "out"))
+    toml = tmp_path / "out" / "season.toml"
+    toml.write_text(toml.read_text().replace('slug = "one"', 'slug = "two"'))
+    call_command("load_season", str(tmp_path / "out"))
+    assert len({task.type for task in Task.objects.all()}) == 1
+
+
+def test_what_is_no_gold_is_told_by_line_and_nothing_is_kept(client, season):
+    refused = begun(client, lines(sentences()[:3]) + b"{broken\n")
+    assert refused.status_code == 422
+    assert "gold.jsonl" in text_of(refused)
+    assert "4" in text_of(refused)
+    nothing = begun(client, lines([{"id": "a", "text": "Only a text stands here."}]))
+    assert "no field of the instances looks like an answer of the form labels" in text_of(nothing)
+    answer = begun(client, lines(sentences()))
+    shown = saved(client, answer, shown=["text", "label"])
+    assert "“label” shows the answer" in text_of(shown)
+    assert saved(client, answer, closes="2001-01-01 10:00").status_code == 422
+    assert not Task.objects.exists()
+
+
+def test_a_draft_is_of_its_organiser_s_season_alone(client, season):
+    answer = begun(client, lines(sentences()))
+    other = factories.make_season(organiser=factories.make_user(), slug="other")
+    client.force_login(other.organisers.get().user)
+    where = reverse("organise-settings-declare", args=["other"])
+    assert "draft" not in client.post(where, filled(answer)).context["form"].fields
+    assert not Task.objects.exists()
+    assert storage.gold.listdir("drafts")[1]

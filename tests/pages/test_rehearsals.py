@@ -1,0 +1,274 @@
+"""What organisers do is shown before it is done: what follows for whom; and taken back within ten minutes."""
+
+import datetime as dt
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.instants import WITHOUT_END
+from citeboard.core.models import AuditEntry
+from citeboard.teams.models import Token
+from scoring.board.standings import standings
+from scoring.models import Evaluation
+from tasks.jobs.acknowledging import acknowledge
+from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Terms, Webhook
+from tasks.notifications.wording import words_of
+from tasks.seasons.phase_acts import move_phase
+from tests import factories
+from tests.api.conftest import API
+from tests.api.sending import score
+from tests.pages.reading import text_of
+from tests.pages.test_gold_pages import REASON, archive, make_runs
+from tests.scoring import boards
+from tests.scoring.background import work_off
+
+pytestmark = pytest.mark.django_db
+LATER = f"{timezone.now() + dt.timedelta(days=90):%Y-%m-%d %H:%M} UTC"
+
+
+@pytest.fixture
+def organiser():
+    return factories.make_user(name="Olga")
+
+
+@pytest.fixture
+def browser(organiser) -> Client:
+    """One that goes on only where the test does."""
+    client = Client()
+    client.force_login(organiser)
+    return client
+
+
+@pytest.fixture
+def phase(organiser) -> Phase:
+    """With a team, whose lead is told of dates and limits."""
+    season = factories.make_season(organiser=organiser, title="The season", slug="one")
+    task = factories.make_task(season=season, slug="1a", title="Spans")
+    phase = factories.make_phase(task=task, slug="test", title="Test", split="test", runs_per_day=3)
+    factories.make_team(season=season)
+    return phase
+
+
+def form_of(client, where) -> dict:
+    """What a browser would send back that has changed nothing."""
+    form, sent = client.get(where).context["form"], {}
+    for name, field in form.fields.items():
+        value = field.prepare_value(form.get_initial_for_field(field, name))
+        if value not in (None, False):
+            sent[name] = sent[f"initial-{name}"] = value if isinstance(value, list) else str(value)
+    return sent
+
+
+def go_on(client, where, asked, **typed):
+    sent = dict(asked.context["posted"])
+    return client.post(where, {**sent, "rehearsed": asked.context["rehearsal"].digest, **typed})
+
+
+def settings_of(phase) -> str:
+    return reverse("organise-settings-phase", args=["one", phase.pk])
+
+
+def take_back(client, action) -> str:
+    entry = AuditEntry.objects.get(action=action)
+    return text_of(client.post(reverse("organise-undo", args=["one", entry.pk]), follow=True))
+
+
+def test_what_changes_nothing_for_anybody_is_saved_at_once(browser, phase):
+    where = settings_of(phase)
+    assert browser.post(where, {**form_of(browser, where), "title": "The test"}).status_code == 302
+    assert Phase.objects.get().title == "The test"
+
+
+def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(browser, phase):
+    where = settings_of(phase)
+    asked = browser.post(where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"})
+    assert asked.status_code == 409
+    said = text_of(asked)
+    assert "Nothing has been done yet" in said
+    assert f"1 person, 1 by e-mail, at once: Spans, Test closes at {LATER}" in said
+    assert (
+        "1 person, 1 by e-mail, after ten minutes: How many runs a team may send to Spans, Test was" in said
+    )
+    assert "tasks.1a.phases.test.runs_per_day : 3 → 2" in said
+    assert not Notification.objects.exists()
+    assert Phase.objects.get().runs_per_day == 3
+    assert go_on(browser, where, asked).status_code == 302
+    assert Phase.objects.get().runs_per_day == 2
+    assert Notification.objects.count() == 2
+
+
+def test_what_was_shown_of_another_state_is_shown_anew(browser, phase):
+    where = settings_of(phase)
+    asked = browser.post(where, {**form_of(browser, where), "runs_per_day": "2"})
+    Phase.objects.update(runs_per_day=4)
+    again = go_on(browser, where, asked)
+    assert again.status_code == 409
+    assert "Meanwhile something has changed" in text_of(again)
+    assert go_on(browser, where, again).status_code == 302
+    assert Phase.objects.get().runs_per_day == 2
+
+
+def test_who_will_see_what_they_do_not_see_now_is_told(browser, phase):
+    Phase.objects.update(board="organisers", closes=timezone.now() - dt.timedelta(hours=1))
+    where = reverse("organise-reveal", args=["one", phase.pk])
+    asked = browser.post(where)
+    assert "visitors, participants" in text_of(asked)
+    assert "the scores of all of Spans, test, now; before: never" in text_of(asked)
+    assert Phase.objects.get().board == "organisers"
+    assert go_on(browser, where, asked).status_code == 302
+    assert Phase.objects.get().board == "everyone"
+
+
+def test_another_way_of_counting_shows_the_ranks_that_follow(browser, phase):
+    first, second = boards.make_team(phase, "Ada"), boards.make_team(phase, "Bob")
+    boards.scored_run(phase, first, 0.6, system="best")
+    boards.scored_run(phase, first, 0.4, system="last")
+    boards.scored_run(phase, second, 0.5, system="theirs")
+    where = settings_of(phase)
+    asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
+    ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
+    assert ranks == [("best", "1", ""), ("theirs", "2", "1"), ("last", "", "2")]
+
+
+def test_what_touches_confirmed_results_asks_for_the_name_and_a_reason(browser, phase):
+    Phase.objects.update(confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1))
+    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Done.")
+    where = settings_of(phase)
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6, system="best")
+    asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
+    assert "the results of Spans, Test, are official" in text_of(asked)
+    assert go_on(browser, where, asked).status_code == 409
+    typed = {"let_out_task": "The season", "let_out_reason": "The call said so."}
+    assert go_on(browser, where, asked, **typed).status_code == 302
+    (entry,) = AuditEntry.objects.filter(action="went-on")
+    assert "The call said so." in entry.words
+
+
+def test_what_lets_something_out_before_its_time_is_asked_once(browser, phase):
+    Phase.objects.update(board="organisers")
+    where = reverse("organise-reveal", args=["one", phase.pk])
+    asked = browser.post(where)
+    assert "let something out before its time" in text_of(asked)
+    typed = {"let_out_task": "Spans", "let_out_reason": "All teams agreed."}
+    assert go_on(browser, where, asked, **typed).status_code == 302
+    assert Phase.objects.get().board == "everyone"
+
+
+def test_a_program_is_told_by_a_dry_run_and_nothing_is_done(client, phase, organiser):
+    sent = {"settings": {"tasks.1a.phases.test.runs_per_day": 2}}
+    _token, secret = Token.objects.issue(user=organiser, name="program")
+    headers = {"Authorization": f"Token {secret}"}
+    where = f"{API}/seasons/one/settings/"
+    said = client.post(f"{where}?dry_run=true", sent, "application/json", headers=headers)
+    assert said.status_code == 200
+    told = said.json()
+    assert (told["asks"], told["asks_for_name"], told["told"][0]["people"]) == (True, False, 1)
+    assert told["told"][0]["kind"] == "limits-changed"
+    assert Phase.objects.get().runs_per_day == 3
+    assert client.post(where, sent, "application/json", headers=headers).status_code == 200
+    assert Phase.objects.get().runs_per_day == 2
+
+
+def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_for_again(tmp_path):
+    organiser, phase, runs = make_runs()
+    browser = Client()
+    browser.force_login(organiser)
+    where = reverse("organise-gold", args=[phase.task.season.slug])
+    sent = {"split": f"{phase.task_id}/{phase.split}", "reason": REASON, "file": archive(tmp_path)}
+    asked = browser.post(where, sent)
+    (step,) = asked.context["rehearsal"].gold
+    counts = step.counts
+    assert (counts.same, counts.answered, counts.added, counts.gone) == (2, 2, 0, 0)
+    assert "2 runs" in asked.context["rehearsal"].scored[0]
+    assert Gold.objects.count() == 1
+    assert "It waits for a worker" in text_of(asked)
+    best, rest = work_off()
+    assert rest.result["scores"] == []
+    tried = {row["system"]: (row["rank"], row["place"], row["why"]) for row in best.result["scores"]}
+    assert tried == {"Always 1": ("1", "2", ""), "Always 4": ("2", "1", "")}
+    assert "Always 4" in text_of(browser.get(reverse("background-job", args=[best.pk])))
+    assert go_on(browser, where, asked).status_code == 302
+    assert [gold.number for gold in Gold.objects.all()] == [1, 2]
+    for run in runs.values():
+        score(run)
+    assert standings(phase, None).gold.number == 2
+    Season.objects.update(slug="one")
+    said = take_back(browser, "gold-added")
+    assert "Taken back: made gold v2" in said
+    assert standings(phase, None).gold.number == 1
+    assert [evaluation.gold.number for evaluation in Evaluation.objects.all()] == [1, 1]
+    assert not Job.objects.filter(state="queued").exists()
+
+
+def test_mails_and_webhooks_wait_as_long_as_an_act_can_be_taken_back_but_those_about_dates(browser, phase):
+    Webhook.objects.create(season=phase.task.season, url="https://hook.example.org/", nonce="n")
+    where = settings_of(phase)
+    asked = browser.post(where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"})
+    go_on(browser, where, asked)
+    waits = {told.kind: told.job.due_at - told.created_at for told in Notification.objects.all()}
+    assert waits == {"deadline-moved": dt.timedelta(), "limits-changed": dt.timedelta(minutes=10)}
+    assert Delivery.objects.get().job.due_at > timezone.now() + dt.timedelta(minutes=9)
+    assert "It can be taken back until" in text_of(browser.get(reverse("organise-phases", args=["one"])))
+    closes = Phase.objects.get().closes
+    take_back(browser, "phase-changed")
+    phase.refresh_from_db()
+    assert (phase.runs_per_day, phase.closes < closes) == (3, True)
+    kinds = list(Notification.objects.values_list("kind", flat=True))
+    # That of the limits is gone with its mail; of the date a second one says what it is now.
+    assert kinds == ["deadline-moved", "deadline-moved"]
+    assert AuditEntry.objects.filter(action="taken-back").exists()
+
+
+def test_what_a_later_act_rests_on_is_not_taken_back(browser, phase):
+    where = settings_of(phase)
+    go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))
+    first = AuditEntry.objects.get(action="phase-changed")
+    Phase.objects.update(runs_per_day=7)
+    said = text_of(browser.post(reverse("organise-undo", args=["one", first.pk]), follow=True))
+    assert "has been changed since" in said
+    assert Phase.objects.get().runs_per_day == 7
+
+
+def test_after_ten_minutes_nothing_can_be_taken_back(browser, phase):
+    where = settings_of(phase)
+    go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))
+    AuditEntry.objects.update(at=timezone.now() - dt.timedelta(minutes=11))
+    assert "can not be taken back any more" in take_back(browser, "phase-changed")
+    assert Phase.objects.get().runs_per_day == 2
+
+
+def test_terms_that_nobody_has_to_read_are_taken_back_whole(browser, phase):
+    where = reverse("organise-terms", args=["one"])
+    asked = browser.post(where, {"text": "For research."})
+    if asked.status_code == 409:
+        go_on(browser, where, asked)
+    assert Terms.objects.count() == 1
+    take_back(browser, "terms-published")
+    assert not Terms.objects.exists()
+    assert audit.history(phase.task.season)[0].action == "taken-back"
+
+
+def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(client, phase, organiser):
+    run = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6, system="best")
+    second = boards.make_gold(phase, number=2)
+    job = Job.objects.create(
+        submission=run, gold=second, rules="corrected", state="failed", finished_at=timezone.now()
+    )
+    assert standings(Phase.objects.get(), None).gold.number == 1
+    client.force_login(organiser)
+    page = text_of(client.get(reverse("organise", args=["one"])))
+    assert "The board stays on gold v1: 1 run failed against v2." in page
+    acknowledge(run=run, job=job, note="It lacks an answer.", by=organiser)
+    assert standings(Phase.objects.get(), None).gold.number == 2
+
+
+def test_an_end_that_is_none_is_told_as_none(client, phase, organiser):
+    move_phase(phase=phase, opens=phase.opens, closes=WITHOUT_END, by=organiser)
+    assert words_of(Notification.objects.get()).title == "Spans, Test has no end now"
+    client.force_login(organiser)
+    page = text_of(client.get(reverse("organise-history", args=["one"])))
+    assert "→ no end" in page
+    assert "2099" not in page

@@ -1,0 +1,93 @@
+"""The parser by rules: held to the golden claims of a pipeline, and to being a tree whatever it is given."""
+
+import json
+import random
+
+import pytest
+
+from tasks.types.positional_citations.claims import ROOT, ClaimRules, split_into_claims, text_to_parse
+from tasks.types.positional_citations.rule_parser import parse
+
+GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
+WORDS = [
+    "the",
+    "a",
+    "of",
+    "in",
+    "and",
+    ",",
+    "but",
+    "which",
+    "that",
+    "to",
+    "was",
+    "is",
+    "running",
+    "tested",
+    "cat",
+    "2001",
+    "May",
+    "by",
+    "nt",
+    "",
+    "although",
+    "who",
+    ",",
+    "not",
+]
+
+
+def claims_of(sentence: str, rules: ClaimRules) -> list[tuple[str, list[int]]]:
+    text = text_to_parse(sentence, rules)
+    split = split_into_claims(sentence, parse(text) if text else None, rules)
+    return [(claim.text, list(claim.marks)) for claim in split.claims]
+
+
+@pytest.mark.shared
+def test_four_of_five_golden_claims_come_out_word_for_word(shared):
+    golden = found = 0
+    for name, rules in GOLDEN.items():
+        for case in json.loads((shared / "aliice" / "golden" / name).read_text())["cases"]:
+            own = claims_of(case["sentence"], rules)
+            expected = [
+                (each["text"], each["citations"]) for each in case["result"]["claims"] if each["citations"]
+            ]
+            golden += len(expected)
+            found += sum(claim in own for claim in expected)
+    assert golden == 130
+    assert found / golden >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claims"),
+    [
+        ("Oslo is wet [1], but Rome is dry [2].", ["Oslo is wet", "Rome is dry"]),
+        ("Cups are made of glass [1] or clay [2].", ["Cups are made of glass or", "Cups are made of clay"]),
+        (
+            "The war ended in 1648 [1], leaving towns poor [2].",
+            ["The war ended in 1648", "leaving towns poor"],
+        ),
+        ("In 1969 [1], Armstrong walked on the Moon [2].", ["In 1969", "Armstrong walked on the Moon"]),
+        ("Although sales fell [1], profits rose [2].", None),
+    ],
+)
+def test_clauses_lists_and_phrases_are_told_apart(sentence, claims):
+    found = [text for text, _marks in claims_of(sentence, ClaimRules())]
+    assert found == claims if claims else len(found) == 1
+
+
+def test_whatever_it_is_given_is_a_tree_with_one_root():
+    draw = random.Random(30)
+    for _ in range(2000):
+        text = " ".join(draw.choices(WORDS, k=draw.randrange(1, 14)))
+        found = parse(text)
+        assert found.relations.count(ROOT) == 1 or not found.tokens
+        for token in range(len(found.tokens)):
+            way = [token]
+            while found.relations[way[-1]] != ROOT:
+                way.append(found.heads[way[-1]])
+                assert len(way) <= len(found.tokens), text
+
+
+def test_no_text_has_no_tokens():
+    assert parse("").tokens == ()
