@@ -10,6 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 level=${1:?site, all or dev}
 venv=.venv
+lock=requirements-dev.lock
 mark=$venv/.unfinished
 
 files_of() {
@@ -21,10 +22,7 @@ files_of() {
     esac
 }
 
-text_of() { cat $(files_of "$1") requirements.lock; }
-
-# Versions alone: with hashes pip would ask one of every package, those of the tools included.
-locked() { sed -n 's/^\([A-Za-z0-9][^#\\]*[^ \\]\) *\\*$/\1/p' requirements.lock; }
+text_of() { cat $(files_of "$1") $lock; }
 
 stamp_of() { echo "$venv/.installed-$1"; }
 
@@ -50,8 +48,8 @@ make_venv() {
 install() {
     file=$(files_of "$level" | sed 's/.* //')
     echo "Installing $file; this takes a minute or a few, once."
-    locked > "$mark"
-    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$file" -c "$mark"; then
+    : > "$mark"
+    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$file" -c $lock; then
         echo "The packages of $file could not be installed; the lines above say why. Run the command again" >&2
         echo "when that is mended: it starts from a clean environment." >&2
         exit 1

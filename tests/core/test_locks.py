@@ -105,9 +105,10 @@ def test_every_package_of_a_lock_has_a_hash(root, lock):
     assert "://" not in text, "a lock names no index"
 
 
-def test_both_locks_agree(root):
-    of_site, of_all = (locked(root, lock) for lock in LOCKS.values())
-    assert of_site.items() <= of_all.items()
+def test_what_is_shipped_has_the_versions_that_are_tested(root):
+    of_site, of_all, tested = (locked(root, lock) for lock in (*LOCKS.values(), "requirements-dev.lock"))
+    assert of_site.items() <= of_all.items() <= tested.items()
+    assert {name: distribution(name).version for name in of_all} == of_all
 
 
 def test_torch_and_what_its_builds_for_cuda_bring_are_left_out():
