@@ -90,6 +90,8 @@ class Metric(ABC):
     counts_by_last_column: bool = False
     #: False where no interval of it holds its true value as often as it says.
     has_honest_interval: bool = True
+    #: False where rare classes make its error, so that an interval may hold less often than it says.
+    holds_with_rare_classes: bool = True
     #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
     packages: tuple[str, ...] = ()
     #: The package that computes the same, by the option `engine` or as a witness.

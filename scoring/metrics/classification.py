@@ -136,6 +136,7 @@ class ClassAverage(Classification):
         super().__init__(name, rules, labels=labels)
         self.part, self.average = part, average
         self.fixed = {**self.fixed, "average": average}
+        self.holds_with_rare_classes = average != "macro"
 
     def denominators(self, rows: Floats) -> Floats:
         support, answered, _, count = class_counts(rows)

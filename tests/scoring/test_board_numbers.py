@@ -12,6 +12,9 @@ from scoring.board.formatting import dimension_label, interval, metric_label, no
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Cell
 from scoring.board.table import MARGIN, WIDTH, Axis, whisker
+from scoring.metrics.classification import ClassAverage
+from scoring.models import Score
+from scoring.runs.results import caution
 from tasks.types import task_type
 
 NAN = None
@@ -164,3 +167,13 @@ def test_seconds_are_told_in_the_unit_that_says_enough():
 
     told = [duration(seconds) for seconds in (0.2, 3, 100, 7200, dt.timedelta(days=3).total_seconds())]
     assert told == ["a second", "3 seconds", "2 minutes", "2 hours", "3 days"]
+
+
+@pytest.mark.parametrize(
+    ("n", "average", "told"),
+    [(10, "micro", ["15"]), (200, "micro", []), (10, "macro", ["15", "1 %"]), (200, "macro", ["1 %"])],
+)
+def test_a_number_says_why_its_interval_may_hold_less_often(n, average, told):
+    metric = ClassAverage(f"{average}_f1", "corrected", part="f1", average=average)
+    words = caution(metric, Score(n=n))
+    assert [part for part in ("15", "1 %") if part in words] == told

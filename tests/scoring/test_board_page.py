@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.board.comparisons import save_comparisons
-from scoring.models import Comparison
+from scoring.models import Comparison, Score
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tests import factories
@@ -144,6 +144,14 @@ def test_every_number_leads_to_its_signature(client, phase):
         assert "rules:corrected" in text_of(alone)
         assert "python -m scoring score clsumm-1a" in text_of(alone)
         assert "<html" not in text_of(alone)
+
+
+def test_a_number_of_few_instances_says_what_its_interval_cannot_know(client, phase):
+    run = phase.submissions.get(system="Lead")
+    address = reverse("standing", args=[phase.task.season.slug, phase.task.slug, phase.slug, run.pk])
+    for n, is_told in ((29, True), (30, False)):
+        Score.objects.filter(evaluation__submission=run).update(n=n)
+        assert ("So few instances" in text_of(client.get(address))) == is_told
 
 
 def test_the_command_beside_a_number_names_everything_that_the_number_depends_on(client, phase):
