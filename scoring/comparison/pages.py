@@ -104,6 +104,8 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     lines = by_class(pair, dimension, metric, hidden)
     label = metric_label(metric.name)
     title = f"{label}: {a} {MINUS} {b}"
+    # A point a class, with its interval; right of zero the first run has more.
+    drawn = [line for line in lines if line.difference is not None]
     return {
         "dimensions": query.choices("dimension", names, dimension, dimension_label, label="", page=1),
         "metrics": query.choices(
@@ -127,7 +129,22 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
         "has_intervals": any(line.low is not None for line in lines),
         "min_class_size": secrecy_of(phase).min_class_size if hidden else 0,
         "few": any(not line.has_support and not line.withheld for line in lines),
-        "figure": difference_chart(lines, title, metric.scale),
+        "figure": Dots(
+            title=title,
+            labels=[line.label for line in drawn],
+            series=[
+                Series(
+                    name=_("difference"),
+                    values=[
+                        Measured(
+                            value=line.difference, low=line.low, high=line.high, is_faint=not line.has_support
+                        )
+                        for line in drawn
+                    ],
+                )
+            ],
+            axis=Axis(title=title, decimals=decimals(metric.scale), has_zero=True),
+        ),
         "words": chart_in_words(lines, a, b),
     }
 
@@ -167,27 +184,6 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
         "before": query.with_(page=page - 1) if page > 1 else "",
         "after": query.with_(page=page + 1) if page < pages else "",
     }
-
-
-def difference_chart(lines: Sequence[ClassDifference], label: str, scale: float) -> Dots:
-    """A point a class, with its interval; right of zero the first run has more."""
-    drawn = [line for line in lines if line.difference is not None]
-    return Dots(
-        title=label,
-        labels=[line.label for line in drawn],
-        series=[
-            Series(
-                name=_("difference"),
-                values=[
-                    Measured(
-                        value=line.difference, low=line.low, high=line.high, is_faint=not line.has_support
-                    )
-                    for line in drawn
-                ],
-            )
-        ],
-        axis=Axis(title=label, decimals=decimals(scale), has_zero=True),
-    )
 
 
 def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:

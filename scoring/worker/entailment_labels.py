@@ -261,7 +261,18 @@ def local_options(job: Job, folder: Path) -> dict[str, str]:
     with storage_in_use():
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
-            _write_copy(path, deciding)
+            handle, draft = tempfile.mkstemp(dir=path.parent)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.writelines(label_lines(deciding))
+                Path(draft).replace(path)
+            finally:
+                Path(draft).unlink(missing_ok=True)
+            counts = _counts(path)
+            for other in path.parent.glob(f"{deciding[0].pk}-*.jsonl"):
+                is_older = all(count <= counts.get(model, -1) for model, count in _counts(other).items())
+                if other != path and is_older:
+                    other.unlink(missing_ok=True)
         # A second name of the same file: it stays, whatever becomes of the first.
         os.link(path, folder / NAME)
     return with_labels(job.options, folder / NAME)
@@ -288,21 +299,6 @@ def _deciding(job: Job) -> list[EntailmentModel]:
 def _copy_path(deciding: Sequence[EntailmentModel]) -> Path:
     state = "_".join(f"{model.pk}-{model.decided}" for model in deciding)
     return work_folder() / "entailment_labels" / f"{state}.jsonl"
-
-
-def _write_copy(path: Path, deciding: Sequence[EntailmentModel]) -> None:
-    handle, draft = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.writelines(label_lines(deciding))
-        Path(draft).replace(path)
-    finally:
-        Path(draft).unlink(missing_ok=True)
-    counts = _counts(path)
-    for other in path.parent.glob(f"{deciding[0].pk}-*.jsonl"):
-        is_older = all(count <= counts.get(model, -1) for model, count in _counts(other).items())
-        if other != path and is_older:
-            other.unlink(missing_ok=True)
 
 
 def _counts(path: Path) -> dict[int, int]:

@@ -68,7 +68,16 @@ class Pipe:
     def is_heard(self, *, within: float) -> bool:
         if self._end is None:
             with suppress(OSError):
-                self._end = _new_pipe()
+                # Its reading end. It gets its name when it is open: a pipe that nobody
+                # reads is removed.
+                private_folder(settings.WORK_DIR)
+                _pipes().mkdir(mode=0o700, exist_ok=True)
+                draft = _pipes() / f"{secrets.token_hex(8)}.new"
+                os.mkfifo(draft, 0o600)
+                # With an end to write, so that it is never closed.
+                end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
+                draft.rename(draft.with_suffix(".pipe"))
+                self._end = end
                 return True
             time.sleep(within)
             return False
@@ -93,18 +102,6 @@ def ring() -> None:
 
 def _pipes() -> Path:
     return settings.WORK_DIR / "wakes"
-
-
-def _new_pipe() -> int:
-    """Its reading end. It gets its name when it is open: a pipe that nobody reads is removed."""
-    private_folder(settings.WORK_DIR)
-    _pipes().mkdir(mode=0o700, exist_ok=True)
-    draft = _pipes() / f"{secrets.token_hex(8)}.new"
-    os.mkfifo(draft, 0o600)
-    # With an end to write, so that it is never closed.
-    end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
-    draft.rename(draft.with_suffix(".pipe"))
-    return end
 
 
 def _ring_pipes() -> None:

@@ -190,7 +190,15 @@ class Workers:
     def run(self, run: Run, tasks: Sequence[Task]) -> None:
         open_tasks = [task for task in tasks if not task.out.exists()]
         if self.cluster:
-            _on_cluster(run, open_tasks, self.cluster)
+            with needed("--cluster needs the package distributed"):
+                from distributed import Client
+            try:
+                client = Client(self.cluster, timeout=PATIENCE)
+            except (OSError, ValueError) as fault:
+                raise Unavailable(f"no cluster answers at {self.cluster}: {fault}") from fault
+            with client:
+                for future in [client.submit(run, task, pure=False) for task in open_tasks]:
+                    _refuse(future.result())
         elif self.jobs > 1:
             _in_processes(run, open_tasks, self.jobs)
         else:
@@ -237,15 +245,3 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _on_cluster(run: Run, tasks: Sequence[Task], address: str) -> None:
-    with needed("--cluster needs the package distributed"):
-        from distributed import Client
-    try:
-        client = Client(address, timeout=PATIENCE)
-    except (OSError, ValueError) as fault:
-        raise Unavailable(f"no cluster answers at {address}: {fault}") from fault
-    with client:
-        for future in [client.submit(run, task, pure=False) for task in tasks]:
-            _refuse(future.result())

@@ -300,7 +300,24 @@ def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     try:
         if file.suffix in (*JSON_SUFFIXES, ".json"):
-            yield from _json_summaries(file, problems)
+            for number, record, raw in json_lines(file, problems):
+                topic, summary = record.get("topic"), record.get("summary")
+                faults = []
+                if not isinstance(topic, str):
+                    faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
+                if isinstance(summary, list) and all(isinstance(line, str) for line in summary):
+                    summary = "\n".join(" ".join(line.split()) for line in summary)
+                if "summary" not in record:
+                    faults.append("“summary” is missing")
+                elif not isinstance(summary, str):
+                    faults.append(f"“summary” is {json_kind(summary)}, not a text or a list of sentences")
+                problems.extend(file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults)
+                if not faults:
+                    text = str(summary).encode("utf-8", "replace")
+                    if len(text) < MAX_SUMMARY:
+                        yield SystemSummary(str(topic), text, file.shown, number)
+                    else:
+                        problems.append(file.problem(TOO_LONG, LIMIT, line=number, raw=raw))
         else:
             yield SystemSummary(file.stem, _bounded(file), file.shown, None)
     except InputRefused as refused:
@@ -316,27 +333,6 @@ def _bounded(file: InputFile) -> bytes:
     if kind := binary_kind(raw):
         raise InputRefused([file.problem(f"this is {kind}, which is no summary", LIMIT)])
     return raw
-
-
-def _json_summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
-    for number, record, raw in json_lines(file, problems):
-        topic, summary = record.get("topic"), record.get("summary")
-        faults = []
-        if not isinstance(topic, str):
-            faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
-        if isinstance(summary, list) and all(isinstance(line, str) for line in summary):
-            summary = "\n".join(" ".join(line.split()) for line in summary)
-        if "summary" not in record:
-            faults.append("“summary” is missing")
-        elif not isinstance(summary, str):
-            faults.append(f"“summary” is {json_kind(summary)}, not a text or a list of sentences")
-        problems.extend(file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults)
-        if not faults:
-            text = str(summary).encode("utf-8", "replace")
-            if len(text) < MAX_SUMMARY:
-                yield SystemSummary(str(topic), text, file.shown, number)
-            else:
-                problems.append(file.problem(TOO_LONG, LIMIT, line=number, raw=raw))
 
 
 def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[Problem]:

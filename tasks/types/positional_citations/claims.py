@@ -104,7 +104,24 @@ def _is_too_long(sentence: str) -> bool:
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
     stripped = string.punctuation if rules.is_official else STRIPPED
-    return words_and_groups(cleaned(sentence), stripped=stripped, merge=rules.merge_groups)
+    # Split a cleaned sentence. Neighbouring marks are one group, which belongs to the word before it,
+    # or to the first word where there is none. Of two groups at one word, as around a comma that is no
+    # word, the later one stays, unless they are to ``merge``.
+    words: list[str] = []
+    groups: dict[int, Marks] = {}
+    group: list[int] = []
+    lost = 0
+    for piece in (
+        piece for word in cleaned(sentence).split() for piece in _AROUND_MARKS.split(word) if piece
+    ):
+        if MARK.fullmatch(piece):
+            group.append(number(piece))
+            continue
+        lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups)
+        group = []
+        words.append(piece.strip(stripped))
+    lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups)
+    return Words(tuple(words), groups, lost)
 
 
 def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int, Marks], int]:
@@ -150,28 +167,6 @@ class Words:
 def cleaned(sentence: str) -> str:
     """Letters, digits, underscores, white space, commas and square brackets."""
     return _NEITHER_WORD_NOR_MARK.sub("", sentence)
-
-
-def words_and_groups(text: str, *, stripped: str = STRIPPED, merge: bool = False) -> Words:
-    """Split a cleaned sentence.
-
-    Neighbouring marks are one group, which belongs to the word before it, or to the first word where there
-    is none. Of two groups at one word, as around a comma that is no word, the later one stays, unless they
-    are to ``merge``.
-    """
-    words: list[str] = []
-    groups: dict[int, Marks] = {}
-    group: list[int] = []
-    lost = 0
-    for piece in (piece for word in text.split() for piece in _AROUND_MARKS.split(word) if piece):
-        if MARK.fullmatch(piece):
-            group.append(number(piece))
-            continue
-        lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=merge)
-        group = []
-        words.append(piece.strip(stripped))
-    lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=merge)
-    return Words(tuple(words), groups, lost)
 
 
 def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> int:

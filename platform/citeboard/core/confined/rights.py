@@ -244,7 +244,8 @@ class Rights:
 
 def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
     _control(_NO_NEW_PRIVILEGES, 1)
-    readable = [*interpreter_folders(), *rights.readable]
+    named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    readable = [*[Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])], *rights.readable]
     if LANDLOCK in means and restrict_files(readable=readable, writable=rights.writable):
         return
     # Scorers read single files and devices, which only Landlock tells apart.
@@ -269,11 +270,6 @@ def become_nobody() -> None:
         # A container without such a user: the other measures stand.
         return
     _control(_DUMPABLE, 0)
-
-
-def interpreter_folders() -> list[Path]:
-    named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return [Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])]
 
 
 def _control(option: int, value: int) -> None:
