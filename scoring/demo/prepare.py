@@ -15,12 +15,11 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
+from scoring.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, chance, of_split
 from scoring.human.outcome import publish
 from scoring.human.ratings import Given, save_ratings, texts_of
 from scoring.human.sheets import add_name, make_sheet
 from scoring.models import HIGHEST, LOWEST, SheetText
-from scoring.tools.demo.papers import chance
-from scoring.tools.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, of_split, write_demo
 from scoring.worker.baseline_runs import ask
 from scoring.worker.entailment_labels import import_labels
 from tasks.models import Organiser, Phase, Registration, Season, Submission
@@ -74,13 +73,12 @@ def prepare_demo() -> Demo:
 
 
 def _files() -> Path:
-    """The invented part of the season, written where it stays: workers read the parses there."""
+    """The invented part of the season, unpacked where it stays: workers read the parses there."""
     folder: Path = settings.DATA_DIR / "demo"
     if not folder.exists():
-        by_hand = [path.parent for path in (EXAMPLES / "demo-season").glob("*/annotation")]
         draft = Path(tempfile.mkdtemp(prefix="demo-", dir=settings.DATA_DIR))
         try:
-            write_demo(draft, by_hand)
+            shutil.unpack_archive(EXAMPLES / "demo-files.tar.xz", draft, filter="data")
             draft.rename(folder)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)

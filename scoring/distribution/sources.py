@@ -24,7 +24,7 @@ FOLDERS = {
     "scoring/client": CLIENT,
 }
 #: What reproduces the five papers, for which there are checkouts, and what the site alone reads.
-LEFT_OUT = {"papers", "sample", "demo", "correlation.py", "finding.py", "leakage.py"}
+LEFT_OUT = {"papers", "sample", "correlation.py", "finding.py", "leakage.py"}
 MAIN = "scoring/__main__.py"
 SUFFIXES = {".py", ".md", ".json", ".jsonl", ".sql", ".toml", ".xml", ".txt"}
 _HEAD = f'"""Citeboard\'s offline scorer; `{PROGRAM} --help` lists the commands."""\n\n__version__ = "{{}}"\n'

@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from scoring.__main__ import main
 from scoring.demo import prepare
+from scoring.demo.systems import SYSTEMS
 from scoring.metrics import rouge155
-from scoring.tools.demo.systems import SYSTEMS
 from scoring.web.guides import site_wheel
 from scoring.worker.rescoring import rank_again
 from tasks.models import Phase, Submission

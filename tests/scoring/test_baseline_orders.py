@@ -16,7 +16,6 @@ from scoring.board.standings import standings
 from scoring.demo.prepare import EXAMPLES
 from scoring.tools.baselines import baselines_of
 from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
-from scoring.tools.demo.systems import write_demo
 from scoring.worker.baseline_runs import NotPossible, ask, names_for
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score
@@ -323,7 +322,7 @@ class TestCommand:
 def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_path):
     """It lists baselines of its own; those that are built in are not missing from it."""
     folder = EXAMPLES / "demo-season"
-    write_demo(tmp_path, [path.parent for path in folder.glob("*/annotation")])
+    shutil.unpack_archive(EXAMPLES / "demo-files.tar.xz", tmp_path, filter="data")
     season = load_season(folder, data=tmp_path).season
     run = asked_for(Phase.objects.get(task__season=season, task__slug="1a", slug="practice"), ONE)
     assert load_season(folder, data=tmp_path).changes == []

@@ -2,7 +2,7 @@
 
 import io
 import json
-import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,11 @@ from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.board.standings import standings
 from scoring.demo import prepare
 from scoring.demo.prepare import EXAMPLES, address_of
+from scoring.demo.systems import SYSTEMS
 from scoring.models import Sheet
-from scoring.tools.demo.systems import SYSTEMS, write_demo
 from scoring.worker.score import score
+from scripts.demo.systems import write_demo
+from scripts.write_demo import BY_HAND, FILES
 from tasks.jobs.mails import send_mails
 from tasks.models import Notification, Organiser, Phase, Season, Submission
 from tasks.models.notifications import Kind
@@ -27,29 +29,11 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(scope="session")
-def written(tmp_path_factory):
-    """The files of the season, written once."""
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, BY_HAND)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def quickly(monkeypatch, written):
-    monkeypatch.setattr(
-        prepare, "write_demo", lambda folder, _: shutil.copytree(written, folder, dirs_exist_ok=True)
-    )
-
-
 @pytest.fixture
 def without_runs(monkeypatch):
     """For what does not rest on them: sending fifty runs takes seconds."""
     for name in ("send_runs", "publish_ratings"):
         monkeypatch.setattr(prepare, name, lambda *given: None)
-
-
-BY_HAND = [path.parent for path in EXAMPLES.glob("demo-season/*/annotation")]
 
 
 def demo() -> dict:
@@ -156,14 +140,13 @@ def test_its_best_and_worst_runs_differ_by_far(monkeypatch, task, best, worst):
     assert first.low > last.high
 
 
-def test_the_same_season_is_written_each_time(tmp_path, written):
+def test_the_files_that_are_brought_are_those_that_the_script_writes(tmp_path):
     write_demo(tmp_path, BY_HAND)
-    first, second = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        for folder in (written, tmp_path)
-    )
-    assert first == second
-    assert len(first) > 100
+    written = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.rglob("*.*")}
+    with tarfile.open(FILES) as archive:
+        brought = {entry.name: archive.extractfile(entry).read() for entry in archive}
+    assert brought == written
+    assert len(brought) > 100
 
 
 def test_a_demo_season_of_an_earlier_release_stays_as_it_was():

@@ -10,10 +10,6 @@ from typing import Any
 from scoring.offline import arguments
 
 
-def chance(*names: object) -> Random:
-    return Random(" ".join(map(str, names)))  # noqa: S311  (nothing here is a secret)
-
-
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     arguments.write_lines(path, records)
@@ -52,7 +48,7 @@ class Subject:
 
 
 #: What they are filled with, and every text of the demo.
-DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("demo.toml").read_text(encoding="utf-8"))
+DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 SUBJECTS = tuple(Subject(**facts) for facts in DATA["subjects"])
 #: Where a sentence cites.
 MARKER = "@"

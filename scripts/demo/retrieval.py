@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from scoring.tools.demo.papers import DATA, MARKER, PAPERS, SUBJECTS, Paper, Subject, chance
+from scoring.demo.systems import chance
+from scripts.demo.papers import DATA, MARKER, PAPERS, SUBJECTS, Paper, Subject
 
 Record = dict[str, Any]
 

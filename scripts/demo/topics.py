@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.topics import ABSTRACT, Written, element
-from scoring.tools.demo.papers import DATA, PAPERS, Paper, citing_papers
+from scripts.demo.papers import DATA, PAPERS, Paper, citing_papers
 
 #: By split the papers that become its topics, with so many citing papers and citations in each.
 TOPICS = {"demo": PAPERS[:5], "evaluation": PAPERS[5:9], "pilot": PAPERS[9:12], "2024": PAPERS[12:]}

@@ -3,14 +3,14 @@ quality says, and another that is not far from it otherwise. Runs of equal quali
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scoring.tools.demo import answers, retrieval
-from scoring.tools.demo.papers import DATA, SUBJECTS, chance, write_lines
-from scoring.tools.demo.topics import TOPICS, Topic, read_topics, write_topics
+from scoring.demo.systems import LEAD, SPLIT, SYSTEMS, System, chance, of_split
+from scripts.demo import answers, retrieval
+from scripts.demo.papers import DATA, SUBJECTS, write_lines
+from scripts.demo.topics import TOPICS, Topic, read_topics, write_topics
 
 Record = dict[str, Any]
 Topics = Sequence[Topic]
@@ -18,50 +18,8 @@ Topics = Sequence[Topic]
 #: CL-Summ's facets, the commonest first.
 FACETS = ("Method", "Results", "Implication", "Aim", "Hypothesis")
 LONGEST = 10
-#: What all tasks practise on; evaluation and pilot have topics of their own.
-SPLIT = "demo"
 #: The sentences that the lead of task 2 takes.
 EVERY = 8
-
-
-@dataclass(frozen=True)
-class System:
-    team: str
-    name: str
-    description: str
-    quality: float
-
-    @property
-    def slug(self) -> str:
-        return self.name.lower().replace(" ", "-")
-
-    @property
-    def costs(self) -> dict[str, float]:
-        """As invented as its answers: what is better costs more."""
-        seconds = round(3 * 1000**self.quality)
-        return {"wall_seconds": seconds, "cpu_seconds": 2 * seconds, "memory_mib": round(200 + 9 * seconds)}
-
-
-#: By slug of the task the systems that teams send to it; tasks 1A and 1B share theirs.
-SYSTEMS = {
-    task: tuple(System(**facts) for facts in systems)
-    for of_them, systems in DATA["systems"].items()
-    for task in (("1a", "1b") if of_them == "spans" else (of_them,))
-}
-#: Of every task of the second season, whose runs are files.
-FIELD_SYSTEMS = (
-    System("Avocet", "Tuned encoder", "An encoder that was tuned on other data of the kind.", 0.82),
-    System("Curlew", "Prompted model", "A general model that is asked, with three examples.", 0.76),
-    System("Fulmar", "Rules of thumb", "Cue words, and else what is most frequent.", 0.55),
-    System("Egret", "By lot", "Answers drawn by lot.", 0.2),
-)
-#: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.
-LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
-
-
-def of_split(name: str, split: str) -> str:
-    """What the folder of this split's part is called."""
-    return name if split == SPLIT else f"{name}-{split}"
 
 
 def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:

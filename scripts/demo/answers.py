@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring.demo.systems import chance
 from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
 from scoring.metrics.entailment import Pair
 from scoring.offline.entailment_exchange import pair_line, pending_pairs
-from scoring.tools.demo.papers import DATA, SUBJECTS, Subject, chance, write_lines
+from scripts.demo.papers import DATA, SUBJECTS, Subject, write_lines
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.positional_citations.claims import ROOT, ClaimRules, text_to_parse
