@@ -55,6 +55,9 @@ def main() -> None:
         [script] = re.findall(r'<meta name="plotly" content="([^"]+)"', head)
         without = total(base, [board, *named])
         line("a first visit without charts", without)
+        [sheet] = [name for name in named if name.endswith(".css")]
+        fonts = re.findall(r'url\("([^"]+\.woff2)"\)', fetched(base + sheet, "identity")[0].decode())
+        line("fonts, after the text", total(base, [f"/static/{font}" for font in fonts]))
         charts = total(base, parts) + Size(whole_plotly(), sized(base, script).sent)
         line("a first visit with charts", without + charts)
     print(f"at most {WITHOUT_CHARTS:.0f} kB without charts and {WITH_CHARTS:.0f} kB with")

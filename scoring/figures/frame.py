@@ -266,7 +266,7 @@ PAINT = {
     "low": {"fill": "#f6f2e8"},
     "high": {"fill": "#6ba3d0"},
 }
-FONT = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
+FONT = "Citeboard Sans, Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 SIZE = 12
 DASHES = {
     "solid": None, "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3",

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import logging
+import re
 
 import pytest
 from django.db import DatabaseError, connection
@@ -158,6 +159,20 @@ def test_the_bundle_of_plotly_is_the_published_one_with_its_licence(root):
     assert hashlib.sha256(bundle).hexdigest() == PLOTLY_DIGEST
     assert f"plotly.js (cartesian - minified) v{get_plotlyjs_version()}".encode() in bundle[:400]
     assert "MIT License" in (folder / "plotly-LICENSE.txt").read_text()
+
+
+def test_the_fonts_are_served_from_our_own_address_and_are_small(client, root):
+    sheet = (root / "static" / "citeboard.css").read_text()
+    faces = re.findall(r"@font-face \{(.*?)\}", sheet, re.DOTALL)
+    assert all("font-display: swap" in face for face in faces)
+    names = [re.search(r'url\("(fonts/.*?)"\)', face)[1] for face in faces]
+    answers = [client.get(f"/static/{name}") for name in names]
+    sizes = [len(b"".join(answer.streaming_content)) for answer in answers]
+    assert len(sizes) == 3
+    assert sum(sizes) <= 60_000
+    licence = (root / "static" / "fonts" / "OFL.txt").read_text()
+    assert "SIL OPEN FONT LICENSE Version 1.1" in licence
+    assert "Reserved Font Name" in licence
 
 
 def test_nothing_else_of_those_packages_is_served(client):
