@@ -155,6 +155,15 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     rows = RowSerializer(many=True)
 
 
+DECLARED = OpenApiParameter(
+    "declared",
+    str,
+    many=True,
+    description="Only rows whose run cards say `model:open`, `trained_on:NAME` or, before then, "
+    "`knowledge_cutoff:2024-06`.",
+)
+
+
 @get(
     "phases/<int:pk>/leaderboard/",
     of=phase_for_reader,
@@ -162,6 +171,7 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     responses={400: INVALID},
     parameters=[
         RULES,
+        DECLARED,
         OpenApiParameter(
             "rank",
             str,
@@ -178,26 +188,29 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     """The board of a phase, best first."""
     audience = audience_of(phase, request.user)
     others = request.query_params.get("as") == "others"
+    declared = BoardQuery.of(request.query_params).declared
     rules, by = request.query_params.get("rules") or None, request.query_params.get("rank") or VALUE
+    chosen = (rules, by, others, declared)
 
     def body() -> str:
         if by not in WAYS:
             raise exceptions.ValidationError({"rank": [f"Ranks go by {' or '.join(WAYS)}."]})
         viewer, seen_as = (None, Audience.PUBLIC) if others else (request.user, audience)
         board = standings(phase, viewer, rules, audience=seen_as, by=by)
-        return JSONRenderer().render(_described(board)).decode()
+        rows = chosen_rows(board, BoardQuery(declared=declared))
+        return JSONRenderer().render(_described(board, rows)).decode()
 
     try:
-        response = phase_page(request, phase, audience, (rules, by, others), body, content_type=JSON)
+        response = phase_page(request, phase, audience, chosen, body, content_type=JSON)
     except UnknownRules as unknown:
         raise exceptions.ValidationError({"rules": [f"{unknown}."]}) from unknown
     patch_vary_headers(response, ["Authorization"])
     return response
 
 
-def _described(board: Board) -> dict[str, Any]:
+def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
     """Written out, since a serializer would take longer over a large board than everything else."""
-    figures = figures_of(board.rows) if board.visibility == Visibility.SCORES else {}
+    figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
     confirmation, separation = confirmation_of(board), board.separation
     return {
         "phase": board.phase.pk,
@@ -213,7 +226,7 @@ def _described(board: Board) -> dict[str, Any]:
         "leader": leader(first_places(board)),
         "separation": separation and SeparationSerializer(separation).data,
         "columns": ColumnSerializer(board.columns, many=True).data,
-        "rows": [_row(board, row, figures.get(row.submission, {})) for row in board.rows],
+        "rows": [_row(board, row, figures.get(row.submission, {})) for row in rows],
     }
 
 
@@ -238,6 +251,7 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
             "name", str, OpenApiParameter.PATH, enum=list(formats.FORMATS), description="Its format."
         ),
         RULES,
+        DECLARED,
         OpenApiParameter("column", str, many=True, description="Of `tex`: its columns; all unless said."),
         OpenApiParameter("caption", str, description="Of `tex`: in the place of the site's own."),
         OpenApiParameter("marks", str, enum=["no"], description="Of `tex`: no marks of significance."),

@@ -231,7 +231,7 @@ def send_runs(season: Season, files: Path) -> None:
                         upload=Upload(runs_for(phase, files) / name, name),
                         system=system.name,
                         description=system.description,
-                        card={"trained_on": TRAINED_ON.get(system.name, "")},
+                        card=system.card | {"trained_on": TRAINED_ON.get(system.name, "")},
                         team_figures=system.costs if season.slug == SEASON else None,
                     )
             if names := BASELINES.get(phase.task.slug):

@@ -30,6 +30,14 @@ class System:
         seconds = round(3 * 1000**self.quality)
         return {"wall_seconds": seconds, "cpu_seconds": 2 * seconds, "memory_mib": round(200 + 9 * seconds)}
 
+    @property
+    def card(self) -> dict[str, str]:
+        if self.quality > 0.75:
+            return {"model": "closed", "knowledge_cutoff": "2025-01"}
+        if self.quality > 0.4:
+            return {"model": "open", "knowledge_cutoff": "2023-09"}
+        return {"model": "none", "knowledge_cutoff": "none"}
+
 
 #: By slug of the task the systems that teams send to it; tasks 1A and 1B share theirs.
 SYSTEMS = {

@@ -1,6 +1,6 @@
 """What a team says of how a run was made, field by field: the run's card."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext, gettext_lazy
@@ -125,6 +125,39 @@ def without_names(card: Mapping[str, str]) -> dict[str, str]:
 def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
     named = tuple(filter(None, card.get("trained_on", "").split(", ")))
     return () if named == (NONE,) else named
+
+
+def declares(card: Mapping[str, str], fact: str) -> bool:
+    """Whether a card says a fact, such as `model:open` or `trained_on:SciSummNet`.
+
+    `knowledge_cutoff:2024-06` is before that: all of the month or year, or no trained model at all.
+    """
+    name, _colon, value = fact.partition(":")
+    known, said = CARD.get(name), card.get(name, "")
+    if known is None or not said:
+        return False
+    if known.is_date:
+        return said == NONE or (said < value and not value.startswith(said))
+    if known.is_list:
+        return value.casefold() in said.casefold().split(", ")
+    return said == value
+
+
+def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """What cards say that can be asked for: by label of the field the facts, each with its words."""
+    facts: dict[str, dict[str, str]] = {}
+    for card in cards:
+        for known, words in card_lines(card):
+            said = card[known.name]
+            values = {said: words} if known.values else {}
+            if known.is_list:
+                values = {name: name for name in said.split(", ")}
+            elif known.is_date and said[:4].isdecimal():
+                year = int(said[:4]) + 1
+                values = {str(year): gettext("before %(year)s") % {"year": year}}
+            for value, text in values.items():
+                facts.setdefault(known.label, {})[f"{known.name}:{value}"] = text
+    return {label: dict(sorted(found.items())) for label, found in facts.items()}
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:

@@ -168,6 +168,56 @@ def test_the_board_marks_rows_in_words_and_leaves_them_out_by_its_address(client
     assert systems(client, board, "?without=nothing") == ["Cy's", "Bo's", "Ada's"]
 
 
+def test_a_board_is_filtered_by_what_cards_declare_alike_on_page_csv_and_api(client):
+    phase = factories.make_phase()
+    cards = {
+        "Ada": {"model": "closed", "knowledge_cutoff": "2024-06", "trained_on": "SciSummNet, ACL"},
+        "Bo": {"model": "open", "knowledge_cutoff": "2024", "trained_on": "none"},
+        "Cy": {"model": "open", "knowledge_cutoff": "none"},
+        "Di": {"knowledge_cutoff": "unknown"},
+    }
+    for value, (name, card) in enumerate(cards.items(), start=1):
+        boards.scored_run(phase, boards.make_team(phase, name), value / 10, system=name, card=card)
+    where, api = boards.address("board", phase), reverse("api:leaderboard", args=[phase.pk])
+    for query, left in {
+        "model:open": ["Cy", "Bo"],
+        "trained_on:acl": ["Ada"],
+        "trained_on:none": ["Bo"],
+        "knowledge_cutoff:2024-07": ["Cy", "Ada"],
+        "knowledge_cutoff:2024-06": ["Cy"],
+        "knowledge_cutoff:2025": ["Cy", "Bo", "Ada"],
+        "knowledge_cutoff:2025&declared=model:open": ["Cy", "Bo"],
+        "model:opne": [],
+        "nothing": [],
+    }.items():
+        asked = f"?declared={query}"
+        assert systems(client, phase, asked) == left
+        told = client.get(api + asked).json()
+        assert [row["system"] for row in told["rows"]] == left
+        assert told["leader"] == client.get(api).json()["leader"]
+        page = client.get(where + asked).context["page"]
+        assert [row.system for row in page.rows] == left
+    page = client.get(where + "?declared=model:open&q=o").content.decode()
+    assert '<option value="model:open" selected>' in page
+    assert '<option value="knowledge_cutoff:2025">before 2025</option>' in page
+    assert '<a id="filter-clear" href="?">' in page
+    assert "No row here is what you filter by." in client.get(where + "?declared=model:none").content.decode()
+
+
+def test_filters_tell_nothing_of_runs_that_do_not_stand_on_the_board(client):
+    phase = factories.make_phase(shows_teams=False, counting=Phase.Counting.BEST)
+    team = boards.make_team(phase, "Ada")
+    boards.scored_run(phase, team, 0.5, system="Shown", card={"trained_on": "ACL", "model": "open"})
+    boards.scored_run(phase, team, 0.1, system="Lower", card={"model": "closed"})
+    page = client.get(boards.address("board", phase)).content.decode()
+    assert 'value="model:open"' in page
+    assert "model:closed" not in page
+    # What a team writes may say who it is.
+    assert "trained_on:" not in page
+    assert systems(client, phase, "?declared=model:closed") == []
+    assert systems(client, phase, "?declared=trained_on:ACL") == []
+
+
 def test_cards_are_in_exports_the_api_and_the_page_of_a_row(client, board):
     rows = csv.DictReader(io.StringIO(client.get(file_of(board, "csv")).content.decode()))
     assert [(row["card_code"], row["card_model"], row["card_trained_on_test_year"]) for row in rows] == [

@@ -57,6 +57,7 @@ from scoring.web.boards.sections import (
 from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
 from tasks.models import Gold, Phase
+from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
@@ -387,11 +388,19 @@ class BoardPage:
 
     @property
     def carried(self) -> list[tuple[str, str]]:
-        return self.query.pairs(text="")
+        return self.query.pairs(text="", declared=())
 
     @property
     def all_href(self) -> str:
-        return self.query.with_(text="")
+        return self.query.with_(text="", declared=())
+
+    @cached_property
+    def declared_facts(self) -> dict[str, list[tuple[str, str, bool]]]:
+        """Of the rows that this reader sees, by field: each fact, its words, and whether it is asked for."""
+        return {
+            label: [(fact, words, fact in self.query.declared) for fact, words in facts.items()]
+            for label, facts in declared_facts(row.card for row in self.board.rows).items()
+        }
 
     # -- The table
 
