@@ -128,19 +128,21 @@ def system_head(
     }
 
 
+def classes_of(board: Board) -> dict[str, list[str]]:
+    """By dimension the classes that the first row has."""
+    first = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in board.rows[:1]]).order_by()
+    labels = dict(first.values_list("classes__dimension", "classes__labels"))
+    names = board.phase.task.task_type.dimensions
+    return {dimension: labels[dimension] for dimension in names if dimension in labels}
+
+
 def dimensions_of(board: Board) -> list[str]:
-    if not board.rows:
-        return []
-    first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation).order_by()
-    there = set(first.values_list("classes__dimension", flat=True))
-    return [dimension for dimension in board.phase.task.task_type.dimensions if dimension in there]
+    return list(classes_of(board))
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    names = dimensions_of(board)
-    first = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in board.rows[:1]]).order_by()
-    labels = dict(first.values_list("classes__dimension", "classes__labels"))
-    return [dimension for dimension in names if len(labels[dimension]) > 1] or names
+    labels = classes_of(board)
+    return [dimension for dimension in labels if len(labels[dimension]) > 1] or list(labels)
 
 
 def metrics_of(board: Board, dimension: str) -> list[str]:

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from scoring.publications.reading import Feature, PrintedTable, Publication, Row
+from scoring.publications.reading import Feature, PrintedTable, Publication
 from tasks.seasons.file.tables import Table, near, one_of
 from tasks.types.base import current_rules
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recomputed:
-    """Each maps print to the board; a class may be `pos_before:verb`, ``runs`` has a system by class."""
+    """Each maps print to the board; a class may be `pos_before:verb`, ``runs`` has a system by class.
+
+    Without ``metrics`` they are what the publication itself says is computed.
+    """
 
     rules: str
     metrics: Mapping[str, str]
@@ -135,8 +138,12 @@ def _judge_recomputed(
         here.refuse("rules", f"the task has no rules “{entry.rules}”", one_of(metrics) if metrics else "")
         return
     systems = list(dict.fromkeys(row.system for row in printed.rows if row.system))
+    computed = {measure.name: measure.computed for measure in printed.measures if measure.computed}
     names = [measure.name for measure in printed.measures]
-    for key, picked, there in (("systems", entry.systems, systems), ("metrics", entry.metrics, names)):
+    for key, picked, there in (
+        ("systems", entry.systems, systems),
+        ("metrics", entry.metrics or computed, names),
+    ):
         if not picked and not (key == "systems" and entry.runs):
             here.refuse(key, f"“{key}” is empty", "what is printed, and what of the board stands beside it")
         for name in picked:
@@ -158,7 +165,9 @@ def _judge_class_names(here: Table, entry: Recomputed, printed: PrintedTable, pl
     if entry.runs and entry.systems:
         here.refuse("runs", "“runs” and “systems” both say which system of the board it is", "one of them")
     classes = list(
-        dict.fromkeys(_class(row, placement) for row in printed.rows if placement.takes(row.features))
+        dict.fromkeys(
+            class_of(row.features, placement) for row in printed.rows if placement.takes(row.features)
+        )
     )
     for key, names in (("classes", entry.classes), ("runs", entry.runs)):
         for name in names:
@@ -178,7 +187,7 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
     if not rows:
         here.refuse("where" if placement.where else "table", f"no row of {printed.name} is picked")
         return
-    classes = [_class(row, placement) for row in rows]
+    classes = [class_of(row.features, placement) for row in rows]
     if placement.overall and placement.overall not in classes:
         here.refuse("overall", f"{printed.name} has no {placement.by or 'class'} “{placement.overall}”")
     if len({(row.system, name) for row, name in zip(rows, classes, strict=True)}) < len(rows):
@@ -186,5 +195,8 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
         here.refuse("table", message, "“by” or “where”, so that each stands once")
 
 
-def _class(row: Row, placement: Placement) -> str:
-    return str(row.features.get(placement.by)) if placement.by else ""
+def class_of(features: Mapping[str, Feature], placement: Placement) -> str:
+    """As it is printed; a window names its words before and after."""
+    if placement.by == "window" and "window_left" in features:
+        return f"{features['window_left']} + {features['window_right']} words"
+    return str(features.get(placement.by)) if placement.by else ""

@@ -18,7 +18,7 @@ from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications.placement import Placement
+from scoring.publications.placement import Placement, class_of
 from scoring.publications.reading import Measure
 from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.models import Task
@@ -57,6 +57,13 @@ class PublishedTable:
     @property
     def columns(self) -> list[Measure]:
         return [measure for measure in self.measures if measure.name not in self.placement.interval]
+
+    @property
+    def computed(self) -> Mapping[str, str]:
+        """By printed metric the metric of a board that stands beside it."""
+        said = self.placement.recomputed
+        known = {measure.name: measure.computed for measure in self.columns if measure.computed}
+        return (said.metrics if said else {}) or known
 
     @property
     def title(self) -> str:
@@ -108,6 +115,18 @@ def published_of(task: Task) -> Published:
     return _published_by({task.pk: _placements(task)})[task.pk]
 
 
+def published_of_kind(task: Task) -> Published:
+    """What is published of the task, or else of the site's public tasks of its kind."""
+    placements = _placements(task)
+    if not placements and not task.declaration_id:
+        alike = Task.objects.filter(type=task.type, declaration=None, season__is_public=True)
+        found = alike.exclude(published=[]).order_by("season_id", "position")
+        placements = [placement for other in found for placement in _placements(other)]
+    return _published_by({task.pk: list({repr(placement): placement for placement in placements}.values())})[
+        task.pk
+    ]
+
+
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
     leading = {
         task.pk: [placement for placement in _placements(task) if not placement.by or placement.overall][:1]
@@ -144,7 +163,7 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
             rows = rows_of(table, [row for row in figures[table.pk] if placement.takes(row.features)])
             for row in rows:
                 features = next(iter(row.figures.values())).features
-                row.label = str(features.get(placement.by)) if placement.by else ""
+                row.label = class_of(features, placement)
             shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
             if not any(row.system for row in rows):
                 published.others.append(shown)

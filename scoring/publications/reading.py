@@ -145,6 +145,7 @@ def _measure(fields: Fields) -> Measure:
         higher_is_better=fields.flag("higher_is_better"),
         printed_name=fields.text("printed_name", ""),
         what=fields.text("what", ""),
+        computed=fields.text("computed", ""),
     )
     fields.close()
     return measure
@@ -278,6 +279,8 @@ class Measure:
     higher_is_better: bool | None
     printed_name: str = ""
     what: str = ""
+    #: The metric of a board that is the same.
+    computed: str = ""
 
     @property
     def label(self) -> str:

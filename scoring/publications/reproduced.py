@@ -35,6 +35,18 @@ class Pair:
     own: float | None
     #: Why there is no own value, where a board keeps it back.
     kept_back: str = ""
+    low: float | None = None
+    high: float | None = None
+    #: Where nothing is printed.
+    decimals: int = 3
+
+    @property
+    def printed(self) -> Measured:
+        return Measured(value=self.reported, text=self.texts["reported"])
+
+    @property
+    def computed(self) -> Measured:
+        return Measured(value=self.own, low=self.low, high=self.high, text=self.texts["own"])
 
     @property
     def reported(self) -> float | None:
@@ -47,7 +59,7 @@ class Pair:
     @property
     def texts(self) -> dict[str, Any]:
         printed = self.figure.printed if self.figure else ""
-        decimals = len(printed.partition(".")[2].rstrip("*%")) or 3
+        decimals = len(printed.partition(".")[2].rstrip("*%")) or self.decimals
 
         def written(value: float | None, form: str) -> str:
             return "" if value is None else format(value, form).replace("-", MINUS)
@@ -120,8 +132,8 @@ class Reproduced:
             Series(name=f"{name}, {word}", values=values)
             for name, row in pairs
             for word, values in (
-                (_("reported"), [Measured(value=pair.reported, text=pair.texts["reported"]) for pair in row]),
-                (_("recomputed"), [Measured(value=pair.own, text=pair.texts["own"]) for pair in row]),
+                (_("reported"), [pair.printed for pair in row]),
+                (_("recomputed"), [pair.computed for pair in row]),
             )
         ]
         return Bars(
@@ -178,7 +190,7 @@ def _by_class(
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
     labels = list(dict.fromkeys(row.label for row in shown.rows))
-    values, sizes = _class_values(board, rows, shown, plan, labels)
+    values, sizes = class_values(board, rows, shown, plan, labels)
 
     def pair(label: str, system: str) -> Pair:
         own, why = values.get((label, plan.systems[system]), (None, ""))
@@ -200,7 +212,7 @@ def _by_class(
 def _by_metric(
     shown: PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
-    measures = [column for column in shown.columns if column.name in plan.metrics]
+    measures = [column for column in shown.columns if column.name in shown.computed]
     columns = {column.name: column for column in board.columns} if board else {}
     names = plan.runs or plan.systems
     lines = []
@@ -209,11 +221,11 @@ def _by_metric(
         if label in names:
             row_here, pairs = rows.get(names[label]), []
             for measure in measures:
-                column = columns.get(plan.metrics[measure.name])
+                column = columns.get(shown.computed[measure.name])
                 cell = row_here.scores.get(column.name) if row_here and column else None
                 value = None
                 if column and cell and cell.value is not None:
-                    value = _on_scale(cell.value, column.scale, measure)
+                    value = on_scale(cell.value, column.scale, measure)
                 pairs.append(Pair(figure=row.figures.get(measure.name), own=value))
             lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
     return [Head(measure.label, "") for measure in measures], lines
@@ -233,7 +245,7 @@ def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, 
     return None, {}
 
 
-def _class_values(
+def class_values(
     board: Board | None,
     rows: Mapping[str, Row],
     shown: PublishedTable,
@@ -241,7 +253,7 @@ def _class_values(
     labels: Sequence[str],
 ) -> tuple[dict[tuple[str, str], tuple[float | None, str]], dict[str, int]]:
     """By printed class and system the value, or why there is none; and how large the classes are."""
-    metric = plan.metrics.get(shown.leading.name, "")
+    metric = shown.computed.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}, {}
     #: By dimension of the board what its classes, in small letters, are called in print.
@@ -264,12 +276,12 @@ def _class_values(
                 value = table.value(own_class.label, row)
                 why = table.withheld.get((own_class.label, row.evaluation), "")
                 if value is not None:
-                    values[known_as, system] = _on_scale(value, table.scale, shown.leading), ""
+                    values[known_as, system] = on_scale(value, table.scale, shown.leading), ""
                 elif why:
                     values[known_as, system] = None, why
     return values, sizes
 
 
-def _on_scale(value: float, scale: float, measure: Measure) -> float:
+def on_scale(value: float, scale: float, measure: Measure) -> float:
     """Counts have no scale, and are printed as they are."""
     return value / scale * WIDTHS.get(measure.scale, scale) if scale else value

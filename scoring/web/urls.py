@@ -135,6 +135,7 @@ urlpatterns = [
     page(f"{PHASE}costs/", sections.costs, "costs"),
     page(f"{PHASE}over-time/", sections.over_time, "over-time"),
     page(f"{PHASE}card.png", files.board_card, "board-card"),
+    page(f"{PHASE}paper/", sections.paper, "board-paper"),
     page(f"{PHASE}outside/", sections.outside, "outside"),
     page(f"{PHASE}human-evaluation/", files.data_sheet, "human-data-sheet"),
     *(

@@ -174,6 +174,7 @@ TABLE = {
     "board-card": read(EVERYBODY),
     "season-card": read(EVERYBODY),
     "outside": read(EVERYBODY),
+    "board-paper": read(EVERYBODY),
     # The sheet of the scene is open; a published one's is in tests/pages/test_human_evaluation.py.
     "human-data-sheet": read(NOBODY),
     "human-data-sheet-md": read(NOBODY),

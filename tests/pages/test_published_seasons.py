@@ -168,7 +168,7 @@ def test_citation_resolution_stands_as_methods_by_window(client):
     load_season("citation-resolution-2014")
     table = page(client, "citation-resolution-2014").context["by_class"][0]
     assert (len(table["heads"]), [line["label"] for line in table["lines"]]) == (
-        13, ["5 5", "10 5", "10 10", "20 20", "30 30"],
+        13, [f"{words} words" for words in ("5 + 5", "10 + 5", "10 + 10", "20 + 20", "30 + 30")],
     )  # fmt: skip
     assert table["lines"][0]["cells"][0]["text"] == "0.318"
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from scoring.models import Reported
 from scoring.worker.score import score
-from tasks.models import Job, Phase, Task
+from tasks.models import Job, Phase, Season, Task
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
@@ -100,6 +100,54 @@ def test_the_chart_holds_what_the_table_does(client, phase):
         ("Heron, reported", [20.5, 41.0]),
         ("Heron, recomputed", [25.0, 40.0]),
     ]
+
+
+def paper_lines(client, phase, query: str = "") -> list[list[str]]:
+    page = client.get(boards.address("board", phase) + f"paper/{query}")
+    return [[cell for cell in line if cell] for line in lines(page.content.decode(), 1)]
+
+
+def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by_side(client, phase):
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.4, system="Kite")
+    board = boards.address("board", phase)
+    assert 'href="paper/">As the paper prints it</a>' in client.get(board).content.decode()
+    # By Table 1 the systems in their printed order, then those of the board alone.
+    assert paper_lines(client, phase) == [
+        ["Heron Owl", "0.250", "0.310"], ["Ibis", "0.500 doubted"], ["Jay", "0.010 doubted"],
+        ["Kite Ada", "0.400"],
+    ]  # fmt: skip
+    # By Table 2 each class, with the figures in per cent, as they are printed.
+    by_class = paper_lines(client, phase, "?table=3")
+    assert ["Heron Owl", "T1", "20.5 (1.5)", "25.0"] in by_class
+    assert ["Ibis", "T2", "40.0 (1.5)"] in by_class
+    drawn = client.get(board + "paper/").context["view"].bars
+    assert [(bar.name, bar.values[0].value) for bar in drawn.series] == [
+        ("reported", 0.25), ("computed here", 0.31),
+    ]  # fmt: skip
+    assert client.get(board + "paper/?figure=paper-chart.svg")["Content-Type"] == "image/svg+xml"
+    assert client.get(board + "paper/?table=9").status_code == 404
+
+
+def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_printed(client, tmp_path):
+    told = publication()
+    told["tables"][0]["metrics"][1]["computed"] = "overlap_f1_micro"
+    load(write(tmp_path / "own.json", told))
+    phase = boards.make_phase()
+    boards.scored_run(phase, None, 0.31, system="Owl")
+    where = boards.address("board", phase) + "paper/"
+    assert "No table is published of this kind of task" in text_of(client.get(where))
+    printed = factories.make_task(published=PLACEMENTS[:1], is_reported_only=True)
+    assert paper_lines(client, phase)[-1][-1] == "0.310"
+    assert "columns can be compared and numbers cannot" in text_of(client.get(where))
+    Season.objects.filter(pk=printed.season_id).update(is_public=False)
+    assert "No table is published of this kind of task" in text_of(client.get(where))
+
+
+def test_the_paper_view_tells_nothing_of_a_board_whose_numbers_are_hidden(client, phase):
+    for audience in (Phase.Audience.NOBODY, Phase.Audience.RANKS):
+        Phase.objects.filter(pk=phase.pk).update(board=audience)
+        assert client.get(boards.address("board", phase) + "paper/").status_code == 404
+        assert "As the paper prints it" not in text_of(client.get(boards.address("board", phase)))
 
 
 BETTER = {

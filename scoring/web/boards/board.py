@@ -402,6 +402,12 @@ class BoardPage:
             for label, facts in declared_facts(row.card for row in self.board.rows).items()
         }
 
+    @property
+    def has_paper_view(self) -> bool:
+        """Papers print tables of the built-in types, and of tasks that say so."""
+        task = self.phase.task
+        return self.shows_scores and bool(task.published or not task.declaration_id)
+
     # -- The table
 
     @cached_property

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from citeboard.core.query import text_from
+from citeboard.core.query import number_from, text_from
 from scoring.board.cache import HTML, phase_page
 from scoring.board.charts import best_so_far, history, one_against_another, pairings_of, quality_against
 from scoring.board.differences import CHOSEN_AT_FIRST, chosen_systems
@@ -27,7 +27,8 @@ from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import Line, Values, judged, lines, rated
 from scoring.models import Evaluation, JudgedRun
-from scoring.publications.published import WIDTHS, leading_of_each
+from scoring.publications.paper_view import PaperView, paper_tables
+from scoring.publications.published import WIDTHS, PublishedTable, leading_of_each
 from scoring.runs.results import reliability
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.stats.people_and_labels import RATINGS
@@ -104,6 +105,13 @@ CONFIDENCE = Section(
     title=gettext_lazy("Labels and confidence"),
     link=gettext_lazy("What systems answer for each label, and how often they are right when they are sure"),
     rest=gettext_lazy("as charts and as tables."),
+)
+PAPER = Section(
+    name="paper",
+    title=gettext_lazy("As the paper prints it"),
+    link=gettext_lazy("The columns and the order of a published table"),
+    rest=gettext_lazy("with what is printed beside what is computed here."),
+    is_fetched=False,
 )
 
 
@@ -263,6 +271,41 @@ def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
     if value is None or WIDTHS.get(table.leading.scale) != ranking.scale:
         return None
     return f"{table.rows[0].system}, {table.table.paper.short}", value
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedQuery(BoardQuery):
+    """``table`` counts the published tables from 1."""
+
+    table: int | None = number_from("table", default=1)
+
+
+@phase_readers.page()
+def paper(request: HttpRequest, phase: Phase) -> Answer:
+    query = PrintedQuery.of(request.GET)
+    tables = paper_tables(phase.task)
+    if query.table is None or query.table > max(1, len(tables)):
+        raise Http404(_("No such table is published of this kind of task."))
+    seen = [table.table.paper.digest for table, _by_class in tables]
+    return section_page(request, phase, PAPER, query, lambda board: _as_printed(board, query, tables), *seen)
+
+
+def _as_printed(
+    board: Board, query: PrintedQuery, tables: Sequence[tuple[PublishedTable, bool]]
+) -> dict[str, Any]:
+    if not tables:
+        return {}
+    names = {}
+    for place, (table, by_class) in enumerate(tables, start=1):
+        name = f"{table.table.paper.short}, {table.title}"
+        names[str(place)] = f"{name}, {table.dimension}" if by_class and not table.placement.where else name
+    shown, by_class = tables[(query.table or 1) - 1]
+    view = PaperView(shown=shown, board=board, by_class=by_class)
+    return {
+        "view": view,
+        "tables": query.choices("table", names, str(query.table), names.__getitem__),
+        "figures": {"paper-chart": view.bars} if len(view.lines) > 1 else {},
+    }
 
 
 @phase_readers.page()

@@ -1,0 +1,199 @@
+"""A board as a paper prints it: the columns and order of a printed table, printed beside computed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+
+from django.utils.translation import gettext as _
+
+from scoring.board.charts import value_axis
+from scoring.board.differences import classes_of
+from scoring.board.standings import Board, Row
+from scoring.figures import Bars, Measured, Series
+from scoring.figures.description import MAX_SERIES
+from scoring.publications.placement import Recomputed
+from scoring.publications.published import (
+    WIDTHS,
+    PublishedRow,
+    PublishedTable,
+    published_of_kind,
+)
+from scoring.publications.reading import Measure
+from scoring.publications.reproduced import Pair, class_values, on_scale
+from tasks.models import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperLine:
+    """``printed`` and ``row`` are of one system; either may be missing. ``label`` is a class, or empty."""
+
+    label: str
+    printed: PublishedRow | None
+    row: Row | None
+    pairs: list[Pair]
+
+    @property
+    def system(self) -> str:
+        return self.printed.system if self.printed else self.row.system if self.row else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperView:
+    shown: PublishedTable
+    board: Board
+    by_class: bool
+
+    @property
+    def measures(self) -> list[Measure]:
+        return [measure for measure in self.shown.columns if measure.name in self.shown.computed]
+
+    @property
+    def is_of_other_data(self) -> bool:
+        """Whether it is a table of another task of this kind."""
+        return not self.board.phase.task.published
+
+    @cached_property
+    def _metrics(self) -> dict[str, str]:
+        """By printed metric the column of the board, where it has that."""
+        names = {column.name for column in self.board.columns}
+        return {name: metric for name, metric in self.shown.computed.items() if metric in names}
+
+    @cached_property
+    def _decimals(self) -> dict[str, int]:
+        printed = {
+            name: [
+                len(row.figures[name].printed.partition(".")[2])
+                for row in self.shown.rows
+                if name in row.figures
+            ]
+            for name in self._metrics
+        }
+        return {name: max(lengths, default=3) for name, lengths in printed.items()}
+
+    @cached_property
+    def _own(self) -> dict[tuple[str, str, str], Pair]:
+        """By class (empty for all instances), measure and run what is computed here."""
+        columns = {column.name: column for column in self.board.columns}
+        found = {}
+        for measure in self.measures:
+            if (metric := self._metrics.get(measure.name)) is None:
+                continue
+            for row in self.board.rows:
+                if (cell := row.scores.get(metric)) is not None:
+                    ends = [
+                        None if end is None else on_scale(end, columns[metric].scale, measure)
+                        for end in (cell.value, cell.low, cell.high)
+                    ]
+                    found["", measure.name, str(row.submission)] = Pair(
+                        figure=None, own=ends[0], low=ends[1], high=ends[2], kept_back=cell.word
+                    )
+            if self.by_class and self._plan:
+                rows = {str(row.submission): row for row in self.board.rows}
+                labels = list(dict.fromkeys(row.label for row in self.shown.rows))
+                shown = replace(self.shown, placement=replace(self.shown.placement, metric=measure.name))
+                values, _sizes = class_values(self.board, rows, shown, self._plan, labels)
+                for (label, run), (value, why) in values.items():
+                    found[label, measure.name, run] = Pair(figure=None, own=value, kept_back=why)
+        return found
+
+    @cached_property
+    def _plan(self) -> Recomputed | None:
+        """With the dimension of the board that has most of the printed classes; None where none has any."""
+        said = self.shown.placement.recomputed
+        printed = {row.label.casefold() for row in self.shown.rows}
+        shared = {
+            dimension: len(printed & {label.casefold() for label in labels})
+            for dimension, labels in classes_of(self.board).items()
+        }
+        nearest = max(shared, key=lambda name: shared[name], default="")
+        plan = said or Recomputed(rules=self.board.rules or "", metrics={}, systems={})
+        if plan.dimension or plan.classes:
+            return plan
+        return replace(plan, dimension=nearest) if shared.get(nearest) else None
+
+    @cached_property
+    def lines(self) -> list[PaperLine]:
+        """The printed rows in their order, then the systems of the board alone, class by class."""
+        said = self.shown.placement.recomputed
+        systems: Mapping[str, str] = said.systems if said else {}
+        rows: dict[str, Row] = {row.system: row for row in reversed(self.board.rows)}
+        has_classes = self.by_class and any(label for label, _name, _run in self._own)
+        labels = list(dict.fromkeys(row.label for row in self.shown.rows)) if has_classes else [""]
+        as_listed = sorted(self.shown.rows, key=lambda row: min(one.pk for one in row.figures.values()))
+        lines, order = [], self._order
+        for label in labels:
+            beside: set[int] = set()
+            for printed in as_listed:
+                if not has_classes or printed.label == label:
+                    runs = said.runs.get(printed.label) if said and said.runs else None
+                    row = rows.get(runs or systems.get(printed.system, ""))
+                    beside |= {row.submission} if row else set()
+                    lines.append(self._line(label, printed, row))
+            left = [row for row in order if row.submission not in beside]
+            lines += [line for row in left if (line := self._line(label, None, row)).pairs]
+        return lines
+
+    @property
+    def _order(self) -> list[Row]:
+        metric = self._metrics.get(self.shown.leading.name) or next(iter(self._metrics.values()), "")
+        sign = 1 if self.shown.leading.higher_is_better is False else -1
+
+        def place(row: Row) -> tuple[bool, float]:
+            value = cell.value if (cell := row.scores.get(metric)) else None
+            return value is None, sign * (value or 0.0)
+
+        return sorted(self.board.rows, key=place)
+
+    def _line(self, label: str, printed: PublishedRow | None, row: Row | None) -> PaperLine:
+        """Without pairs where nothing is known of it."""
+        pairs = []
+        for measure in self.measures:
+            own = self._own.get((label, measure.name, str(row.submission))) if row else None
+            figure = printed.figures.get(measure.name) if printed else None
+            decimals = self._decimals.get(measure.name, 3)
+            pairs.append(replace(own or Pair(figure=None, own=None), figure=figure, decimals=decimals))
+        is_known = printed is not None or any(pair.own is not None or pair.kept_back for pair in pairs)
+        named = printed.label if printed and not label else label
+        return PaperLine(label=named, printed=printed, row=row, pairs=pairs if is_known else [])
+
+    @property
+    def bars(self) -> Bars:
+        """By system, the printed beside the computed; or by class, the first printed and computed systems."""
+        names = [measure.name for measure in self.measures]
+        leading = self.shown.leading if self.shown.leading.name in names else self.measures[0]
+        printed: dict[str, dict[str, Measured]] = {}
+        own: dict[str, dict[str, Measured]] = {}
+        for line in self.lines:
+            pair = line.pairs[names.index(leading.name)]
+            label = (line.label or _("all")) if self.by_class else line.system
+            for found, value, word in (
+                (printed, pair.printed, _("reported")),
+                (own, pair.computed, _("computed here")),
+            ):
+                if value.value is not None:
+                    name = f"{line.system}, {word}" if self.by_class else word
+                    found.setdefault(name, {})[label] = value
+        sign = 1 if leading.higher_is_better is False else -1
+        best = sorted(
+            printed, key=lambda name: sign * fmean(one.value or 0 for one in printed[name].values())
+        )
+        drawn = {name: printed[name] for name in best[: MAX_SERIES // 2]}
+        drawn |= list(own.items())[: MAX_SERIES - len(drawn)]
+        labels = list(dict.fromkeys(label for values in drawn.values() for label in values))
+        return Bars(
+            title=_("%(measure)s, reported and recomputed") % {"measure": leading.label},
+            labels=labels,
+            series=[
+                Series(name=name, values=[values.get(label, Measured(value=None)) for label in labels])
+                for name, values in drawn.items()
+            ],
+            axis=value_axis(leading.label, WIDTHS.get(leading.scale, 0.0), has_zero=True),
+        )
+
+
+def paper_tables(task: Task) -> list[tuple[PublishedTable, bool]]:
+    """Of the task's own publications, or else of its kind's; beside each whether it is by class."""
+    found = published_of_kind(task)
+    tables = [(table, False) for table in found.headlines] + [(table, True) for table in found.by_class]
+    return [(table, by_class) for table, by_class in tables if table.computed]
