@@ -20,6 +20,10 @@ from django.conf import settings
 from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tasks.types import task_types
+
 LOCALE = ROOT / "platform" / "citeboard" / "locale"
 PYTHON = ("platform/citeboard", "tasks", "scoring")
 FORMS = [
@@ -80,7 +84,17 @@ def _sources(folder: Path) -> Iterator[str]:
         f"gettext({f'no {many}'!r})\nngettext({f'%(number)s {one}'!r}, {f'%(number)s {many}'!r}, n)"
         for one, many in sorted(nouns)
     ]
+    forms += [f"pgettext('dimension', {name!r})" for name in sorted(_dimensions())]
     yield _copied(folder, ROOT / "platform/citeboard/core/words.py.nouns", "\n".join(forms))
+
+
+def _dimensions() -> set[str]:
+    """As `dimension_label` has them in English."""
+    return {
+        kind.display_names.get(name, name.replace("_", " "))
+        for kind in task_types().values()
+        for name in kind.dimensions
+    }
 
 
 def _copied(folder: Path, path: Path, text: str) -> str:

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import Protocol
 
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language, gettext, pgettext
 
 from citeboard.core.words import in_decimals, thousands
 from tasks.models import Task
@@ -70,7 +70,9 @@ def _in_words(name: str) -> str:
 
 
 def dimension_label(name: str) -> str:
-    return _names_of_task.get({}).get(name) or display_names().get(name, name.replace("_", " "))
+    """In the language of the reader: `scripts/messages.py` has the dimensions of all types translated."""
+    named = _names_of_task.get({}).get(name)
+    return named or pgettext("dimension", display_names().get(name, name.replace("_", " ")))
 
 
 def note_label(name: str, count: int) -> str:

@@ -127,7 +127,9 @@ class PaperView:
             for printed in as_listed:
                 if not has_classes or printed.label == label:
                     runs = said.runs.get(printed.label) if said and said.runs else None
-                    row = rows.get(runs or systems.get(printed.system, ""))
+                    # A printed class stands beside nothing that is computed over all instances.
+                    beside_it = "" if self.by_class and not has_classes else systems.get(printed.system, "")
+                    row = rows.get(runs or beside_it)
                     beside |= {row.submission} if row else set()
                     lines.append(self._line(label, printed, row))
             left = [row for row in order if row.submission not in beside]

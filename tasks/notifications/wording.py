@@ -32,7 +32,10 @@ def words_of(told: Notification) -> Words:
 
 def _scored(told: Notification) -> Words:
     title = _("%(run)s was scored") % {"run": _run(told)}
-    return Words(title, _("Its page shows what its team may see of it now."), _page_of_run(told))
+    text = _(
+        "All its answers were compared with the gold of %(phase)s. Its page has the scores that are shown."
+    )
+    return Words(title, text % {"phase": _phase(told)}, _page_of_run(told))
 
 
 def _failed(told: Notification) -> Words:

@@ -117,8 +117,12 @@ class Problems(list[Problem]):
         """What stands for those that were not kept."""
         rest = {fatal: number - MAX_PROBLEMS for fatal, number in self._found.items()}
         return [
-            Problem(message=f"{more:,} more {words} are not listed", fatal=fatal, count=more)
-            for (fatal, more), words in zip(rest.items(), ("errors", "warnings"), strict=True)
+            Problem(
+                message=f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed",
+                fatal=fatal,
+                count=more,
+            )
+            for (fatal, more), word in zip(rest.items(), ("error", "warning"), strict=True)
             if more > 0
         ]
 

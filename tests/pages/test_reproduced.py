@@ -108,7 +108,8 @@ def paper_lines(client, phase, query: str = "") -> list[list[str]]:
 
 
 def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by_side(client, phase):
-    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.4, system="Kite")
+    kite = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.4, system="Kite")
+    boards.by_class(kite, "topic", {"T1": 0.5})
     board = boards.address("board", phase)
     assert 'href="paper/">As the paper prints it</a>' in client.get(board).content.decode()
     # By Table 1 the systems in their printed order, then those of the board alone.
@@ -116,29 +117,34 @@ def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by
         ["Heron Owl", "0.250", "0.310"], ["Ibis", "0.500 doubted"], ["Jay", "0.010 doubted"],
         ["Kite Ada", "0.400"],
     ]  # fmt: skip
-    # By Table 2 each class, with the figures in per cent, as they are printed.
-    by_class = paper_lines(client, phase, "?table=3")
-    assert ["Heron Owl", "T1", "20.5 (1.5)", "25.0"] in by_class
-    assert ["Ibis", "T2", "40.0 (1.5)"] in by_class
-    drawn = client.get(board + "paper/").context["view"].bars
-    assert [(bar.name, bar.values[0].value) for bar in drawn.series] == [
-        ("reported", 0.25), ("computed here", 0.31),
+    # By Table 2 each class, in per cent, as they are printed.
+    assert paper_lines(client, phase, "?table=3") == [
+        ["Heron Owl", "T1", "20.5", "25.0"], ["Ibis", "T1", "30.5"], ["Kite Ada", "T1", "50.0"],
+        ["Heron Owl", "T2", "41.0", "40.0"], ["Ibis", "T2", "40.0"],
     ]  # fmt: skip
-    assert client.get(board + "paper/?figure=paper-chart.svg")["Content-Type"] == "image/svg+xml"
+    drawn = client.get(board + "paper/?figure=paper-chart.svg")
+    assert drawn["Content-Type"] == "image/svg+xml"
+    assert {"reported", "computed here", "Heron", "Kite"} <= set(
+        re.findall(">([^<>]+)<", drawn.content.decode())
+    )
     assert client.get(board + "paper/?table=9").status_code == 404
 
 
 def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_printed(client, tmp_path):
     told = publication()
-    told["tables"][0]["metrics"][1]["computed"] = "overlap_f1_micro"
+    for measure in (told["tables"][0]["metrics"][1], told["tables"][1]["metrics"][0]):
+        measure["computed"] = "overlap_f1_micro"
     load(write(tmp_path / "own.json", told))
     phase = boards.make_phase()
     boards.scored_run(phase, None, 0.31, system="Owl")
     where = boards.address("board", phase) + "paper/"
     assert "No table is published of this kind of task" in text_of(client.get(where))
-    printed = factories.make_task(published=PLACEMENTS[:1], is_reported_only=True)
+    printed = factories.make_task(published=PLACEMENTS, is_reported_only=True)
     assert paper_lines(client, phase)[-1][-1] == "0.310"
     assert "columns can be compared and numbers cannot" in text_of(client.get(where))
+    # No class of Table 2 is on the board, whose number is of all instances.
+    by_class = paper_lines(client, phase, "?table=3")
+    assert (by_class[0], by_class[-1]) == (["Heron", "T1", "20.5"], ["Owl baseline", "all", "31.0"])
     Season.objects.filter(pk=printed.season_id).update(is_public=False)
     assert "No table is published of this kind of task" in text_of(client.get(where))
 

@@ -83,7 +83,8 @@ def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, tea
         (
             "[Citeboard] Run 1, “Owl”, of Night Shift was scored\n\n"
             "Run 1, “Owl”, of Night Shift was scored.\n\n"
-            "Its page shows what its team may see of it now.\n\n"
+            "All its answers were compared with the gold of Task 1A, Final. "
+            "Its page has the scores that are shown.\n\n"
             f"https://board.example.org/submissions/{run.pk}/"
         )
     ]
