@@ -7,10 +7,11 @@ import zipfile
 import pytest
 
 from scoring.__main__ import main
-from tasks.types import task_type
+from tasks.types import InputRefused, task_type
 from tasks.types.declared.proposals import look
 from tasks.types.files import open_input
 from tests.declared.folders import lines, shared
+from tests.declared.standing_proposals import BLOCKS, FILE, block
 
 
 def proposed(form: str, path) -> dict:
@@ -103,6 +104,25 @@ def test_a_folder_from_gold_is_sound_in_other_forms_and_files_too(tmp_path, caps
     assert tomllib.loads((folder / "task.toml").read_text())["task"]["gold"]["field"] == field
     assert main(["task", "check", str(folder)]) == 0
     assert task_type(str(folder)).declared.form == form
+
+
+def test_numbers_in_a_table_are_an_answer(tmp_path):
+    rows = "".join(
+        f"p{place},{words},{place / 4}\n" for place, words in enumerate(["Rain fell.", "Snow fell."])
+    )
+    path = tmp_path / "gold.csv"
+    path.write_text(f"id,sentence,similarity\n{rows}p2,It was dry.,nan\n")
+    with pytest.raises(InputRefused):
+        proposed("numbers", path)
+    path.write_text(f"id,sentence,similarity\n{rows}")
+    task = proposed("numbers", path)
+    assert task["gold"]["field"] == "similarity"
+    assert (task["answer"]["least"], task["answer"]["most"]) == (0.0, 0.25)
+
+
+@pytest.mark.parametrize("number", range(BLOCKS))
+def test_what_is_proposed_for_drawn_gold_stands(number):
+    assert block(number) == json.loads(FILE.read_text())["blocks"][number]
 
 
 def test_a_table_parted_by_semicolons_is_read_as_one(tmp_path):

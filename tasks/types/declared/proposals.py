@@ -5,10 +5,12 @@ A proposal is right more often than not and never generous: what could give an a
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tasks.types.declared.baselines import BASELINES, TFIDF
@@ -16,7 +18,7 @@ from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
 from tasks.types.files import InputFile
 from tasks.types.forms.instances import TABLES, at_path, table_records
-from tasks.types.jsonlines import is_records_file, read_records
+from tasks.types.jsonlines import Record, is_records_file, read_records
 from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.toml_lines import table
 
@@ -83,7 +85,7 @@ def look(form: str, slug: str, title: str, files: Sequence[InputFile], known: Va
     """What the files hold; with a ``known`` table nothing is proposed. Raises InputRefused."""
     problems = Problems()
     read = {
-        file.name.rpartition("/")[2]: (file, [record.value for record in _records(file, problems)])
+        file.name.rpartition("/")[2]: (file, [record.value for record in _records(file, problems, form)])
         for file in files
         if file.suffix.removeprefix(".") in TABLES or is_records_file(file.name)
     }
@@ -133,11 +135,25 @@ def declaration(task: Values) -> str:
 _ARRAYS = ("rules", "baselines")
 
 
-def _records(file: InputFile, problems: Problems) -> Iterator[Any]:
+def _records(file: InputFile, problems: Problems, form: str) -> Iterator[Record]:
     delimiter = TABLES.get(file.suffix.removeprefix("."))
     if delimiter is None:
         return read_records(file, problems)
-    return table_records(file, _file_form(file).get("delimiter", delimiter), problems)
+    records = table_records(file, _file_form(file).get("delimiter", delimiter), problems)
+    return map(_with_numbers, records) if form == "numbers" else records
+
+
+def _with_numbers(record: Record) -> Record:
+    """Of a table, whose cells are texts."""
+    return replace(record, value={name: _as_number(cell) for name, cell in record.value.items()})
+
+
+def _as_number(cell: Any) -> Any:
+    for kind in (int, float):
+        with suppress(ValueError):
+            if math.isfinite(number := kind(cell)):
+                return number
+    return cell
 
 
 def _file_form(file: InputFile) -> dict[str, str]:

@@ -297,7 +297,7 @@ class _Sentence:
     def _prepositional(self, place: int) -> None:
         if place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.RELATIVE:
             return
-        date = place + 1 < len(self._low) and (self._is_number(place + 1) or self._is_date(place + 1))
+        date = self._is_number(place + 1) or self._is_date(place + 1)
         noun = self._noun if self._verb is None or self._low[place] == "of" else self._object
         is_agent = self._low[place] == "by" and self._is_passive
         if self._verb is not None and (noun is None or ((date or is_agent) and self._low[place] != "of")):

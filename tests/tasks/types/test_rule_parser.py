@@ -6,7 +6,8 @@ import random
 import pytest
 
 from tasks.types.positional_citations.claims import ROOT, ClaimRules, split_into_claims, text_to_parse
-from tasks.types.positional_citations.rule_parser import parse
+from tasks.types.positional_citations.rule_parser import VERSION, parse
+from tests.tasks.types.standing_parses import BLOCKS, FILE, block
 
 GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
 WORDS = [
@@ -74,6 +75,14 @@ def test_four_of_five_golden_claims_come_out_word_for_word(shared):
 def test_clauses_lists_and_phrases_are_told_apart(sentence, claims):
     found = [text for text, _marks in claims_of(sentence, ClaimRules())]
     assert found == claims if claims else len(found) == 1
+
+
+@pytest.mark.parametrize("number", range(0, BLOCKS, 10))
+def test_what_it_makes_of_a_sentence_stands_until_its_version_is_raised(number):
+    expected = json.loads(FILE.read_text())
+    assert expected["version"] == VERSION
+    numbers = range(number, number + 10)
+    assert [block(one) for one in numbers] == [expected["blocks"][one] for one in numbers]
 
 
 def test_whatever_it_is_given_is_a_tree_with_one_root():
