@@ -58,7 +58,7 @@ class Mauve(Metric):
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         """The cluster of the gold's text, that of the answer, and whether the row counts."""
         counts = present(gold).astype(np.float64)
-        stats = np.column_stack([np.full((len(gold), 2), EMPTY, dtype=np.float64), counts])
+        stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
         sides = [features(self.model.folder, texts) for texts in (texts_of(gold), texts_of(answers))]
         rows = [[row for row in np.flatnonzero(counts).tolist() if row in side] for side in sides]
         vectors = [np.array([side[row] for row in kept]) for side, kept in zip(sides, rows, strict=True)]

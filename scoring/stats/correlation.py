@@ -85,7 +85,7 @@ def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Cor
     """
     coefficient = COEFFICIENTS[name]
     value = coefficient(x, y) if len(x) > 1 else math.nan
-    _, places = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
+    _, places = np.unique(list(map(str, groups)), return_inverse=True)
     count = int(places.max(initial=-1)) + 1
     if math.isnan(value) or count < MIN_POINTS:
         return Correlation(value, None, None, len(x))

@@ -61,6 +61,15 @@ def topic(tmp_path):
     return read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})[0]
 
 
+def test_citing_papers_are_the_xml_files_beside_the_annotation(tmp_path, topic):
+    papers = tmp_path / "corpus" / "D01-0001" / "Citance_XML"
+    papers.mkdir(exist_ok=True)
+    for name in ("D05-0009.xml", "notes.txt"):
+        (papers / name).write_text('<PAPER><S sid="0">We count.</S></PAPER>')
+    [read] = read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})
+    assert read.papers.keys() - topic.papers.keys() == {"D05-0009"}
+
+
 class TestWordNet:
     def test_where_it_is_not_installed_the_system_does_without_and_says_so(self, topic, monkeypatch):
         monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)

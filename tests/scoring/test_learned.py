@@ -8,7 +8,7 @@ import pytest
 
 from scoring.metrics import Unavailable
 from scoring.metrics.base import value_of
-from scoring.metrics.local_models import Learned
+from scoring.metrics.local_models import Learned, folder_of
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_gold, write_run
 
@@ -100,3 +100,18 @@ def test_a_model_that_is_not_there_or_gives_several_numbers_is_told(tmp_path):
         absent.instance_stats(["a"], ["b"])
     with pytest.raises(Unavailable, match="gives 3 numbers a pair"):
         learned(make_model(tmp_path / "three", labels=3)).instance_stats(["sand"], ["sand"])
+
+
+def test_a_model_of_the_hub_is_there_once_it_was_fetched(tmp_path, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    assert folder_of("some/model") is None
+    fetched = tmp_path / "models--some--model"
+    (fetched / "refs").mkdir(parents=True)
+    (fetched / "refs" / "main").write_text("c0ffee")
+    (fetched / "snapshots" / "c0ffee").mkdir(parents=True)
+    (fetched / "snapshots" / "c0ffee" / "config.json").write_text("{}")
+    assert folder_of("some/model") == fetched / "snapshots" / "c0ffee"
+    assert folder_of("not a name/of/the hub") is None
+    monkeypatch.setattr("scoring.metrics.local_models.find_spec", lambda name: None)
+    assert folder_of("some/model") is None

@@ -179,6 +179,10 @@ def test_references_are_the_long_answers_and_the_best_one_counts(capsys, tmp_pat
     }
     scores = scored(capsys, tmp_path, {"q1": "It rains in Oslo [1]."}, questions=(annotated,))
     assert value(scores, "rouge_lsum_f1") == 100
+    # Words count by their stems.
+    past = {**RAIN, "annotations": [{"long_answer": "It rained in Oslo."}]}
+    inflected = scored(capsys, tmp_path, {"q1": "It rains in Oslo [1]."}, questions=(past,))
+    assert value(inflected, "rouge_lsum_f1") == 100
     assert value(scored(capsys, tmp_path, {"q1": "It rains."}, questions=(RAIN,)), "rouge_lsum_f1") is None
 
 

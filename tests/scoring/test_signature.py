@@ -83,6 +83,7 @@ def test_the_command_of_a_signature_gives_the_same_numbers(capsys, task_type: Ta
         ("/srv/parses.jsonl", "parses.jsonl"),
         ("labels:/srv/l.jsonl", "labels:l.jsonl"),
         (r"C:\data\l.jsonl", "l.jsonl"),
+        ("C:/data/l.jsonl", "l.jsonl"),
         (r"labels:C:\data\l.jsonl", "labels:l.jsonl"),
         ("store:google/t5", "store:google/t5"),
         ("some/model", "some/model"),

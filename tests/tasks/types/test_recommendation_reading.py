@@ -234,3 +234,17 @@ def test_public_files_hold_no_gold(gold, tmp_path):
     candidates = [json.loads(line) for line in files["references.jsonl"].splitlines()]
     assert candidates == [{"ref_id": name, "raw": f"Paper {name}"} for name in "abc"]
     assert b"p-q" not in b"".join(files.values())
+
+
+@pytest.mark.parametrize(("ranked", "more"), [(10, []), (11, ["and 1 more"])])
+def test_of_a_ranking_ten_are_shown_and_how_many_more_there_are(tmp_path, ranked, more):
+    gold = write_recommendation(tmp_path / "gold", cited=(("q1", "W0"),))
+    write_lines(gold / "references.jsonl", [{"ref_id": f"W{number}"} for number in range(12)])
+    run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": [f"W{n}" for n in range(ranked)]}])
+    kind = task_type("citation-recommendation")
+    files, options = open_input(gold), kind.checked_options({"k": "20"})
+    split = kind.gold_of(files, options)
+    answers, _ = kind.read_run(open_input(run), split.index, options)
+    pairs = kind.pairs_of(split, answers, "corrected", options)
+    [shown] = kind.show_instances(files, split, pairs, options)
+    assert shown.answer.splitlines()[10:] == more
