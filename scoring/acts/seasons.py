@@ -15,6 +15,9 @@ from citeboard.core.words import counted
 from citeboard.teams.access import team_for_member
 from citeboard.teams.models import Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
+from scoring.ops.group_mails import MAX_SUBJECT as MAX_MAIL_SUBJECT
+from scoring.ops.group_mails import MAX_TEXT as MAX_MAIL_TEXT
+from scoring.ops.group_mails import Group, mail_teams
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON
 from scoring.ops.merging import merge_teams
 from tasks import models
@@ -228,6 +231,34 @@ class EditForm(ActForm):
     text = _announcement_text(required=True)
     api = {"text": "Markdown."}
     begins_with = {"text": "text"}
+
+
+class MailForm(ActForm):
+    """Which teams, and what their members are told."""
+
+    group = forms.ChoiceField(label=_("To"), choices=Group.choices)
+    phase = forms.IntegerField(
+        label=_("Phase"),
+        required=False,
+        min_value=1,
+        max_value=MAX_NUMBER,
+        widget=forms.Select,
+        help_text=_("Whose runs and results decide who is meant."),
+    )
+    subject = forms.CharField(label=_("Subject"), max_length=MAX_MAIL_SUBJECT)
+    text = forms.CharField(
+        label=_("Text"),
+        max_length=MAX_MAIL_TEXT,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=_("As it is read in a mail, without markup."),
+    )
+    api = {"phase": "The number of a phase, whose runs and results decide; all, where it is left out."}
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
+        super().__init__(data, of=of)
+        phases = models.Phase.objects.filter(task__season=of).select_related("task")
+        named = [(phase.pk, f"{phase.task}, {phase}") for phase in phases.order_by("task__position", "position")]
+        self.fields["phase"].widget.choices = [("", _("all phases")), *named]  # type: ignore[attr-defined]
 
 
 class ReportForm(ActForm):
@@ -530,6 +561,13 @@ TAKE_BACK_ANNOUNCEMENT = by_helpers(
     news.take_back_announcement,
     "Take an announcement back; for organisers.",
     _("The announcement is taken back."),
+)
+MAIL_TEAMS = by_organisers(
+    mail_teams,
+    "Send a mail to the members of teams that a query finds; for organisers.",
+    _("The mail goes out after ten minutes; until then it can be taken back."),
+    form=MailForm,
+    is_rehearsed=True,
 )
 ACKNOWLEDGE = by_helpers(
     _acknowledge,

@@ -179,6 +179,7 @@ does(
     name="one-announcement",
 )
 does(acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/", method="DELETE")
+does(acts.MAIL_TEAMS, "seasons/<slug:slug>/mails/", gives=lambda request, made: None, name="mails")
 ReportSerializer = mirror_of_model(
     "Report",
     models.Report,

@@ -25,6 +25,7 @@ class Kind(models.TextChoices):
     CONFIRM = "results-to-confirm", _("Results of your team wait to be confirmed")
     EXCLUDED = "run-excluded", _("A run of your team was hidden, disqualified or reinstated")
     ANNOUNCED = "announced", _("Announcements of your seasons")
+    MAILED = "teams-mailed", _("Mails of organisers to some of the teams")
     TERMS = "terms-published", _("The terms of a season of yours have a new version")
     DECIDED = "team-decided", _("Your team was let into a season, or not")
     ROLE = "role-given", _("You were made an organiser or a helper")

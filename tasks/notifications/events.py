@@ -268,6 +268,10 @@ def tell_announced(season: models.Season, announcement: models.Announcement, *, 
     queue_event(Kind.ANNOUNCED, announcement.event, season, text=announcement.text)
 
 
+def tell_mailed(season: models.Season, number: int, people: Iterable[int], **facts: str) -> None:
+    notify(Kind.MAILED, f"season-{season.pk}-mailed-{number}", people, season=season, facts=facts)
+
+
 def reword_announced(announcement: models.Announcement) -> None:
     told = models.Notification.objects.filter(event=announcement.event)
     told.update(facts={"text": announcement.text})

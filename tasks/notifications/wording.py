@@ -132,6 +132,11 @@ def _announced(told: Notification) -> Words:
     return Words(title, told.facts["text"], _season(told))
 
 
+def _mailed(told: Notification) -> Words:
+    named = {"season": told.season, "subject": told.facts["subject"]}
+    return Words(_("Organisers of %(season)s: %(subject)s") % named, told.facts["text"], _season(told))
+
+
 def _terms(told: Notification) -> Words:
     since = told.facts["counts_from"]
     text = _("It counts at once: who has not accepted it gets no data and sends no run.")
@@ -256,6 +261,7 @@ _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     Kind.CONFIRM: _confirm,
     Kind.EXCLUDED: _excluded,
     Kind.ANNOUNCED: _announced,
+    Kind.MAILED: _mailed,
     Kind.DECIDED: _decided,
     Kind.TERMS: _terms,
     Kind.ROLE: _role,

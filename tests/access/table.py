@@ -287,6 +287,7 @@ TABLE = {
     "organise-terms": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-terms-csv": read_signed_in(ORGANISED),
     "organise-announcement": form(ORGANISED, DONE_FOR_ORGANISERS),
+    "organise-mails": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-announcement-edit": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-announcement-take-back": post(DONE_FOR_ORGANISERS),
     "organise-questions": read_signed_in(ORGANISED),
@@ -441,6 +442,7 @@ TABLE = {
     ),
     "api:acceptances": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:announcement": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:mails": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:announcements": read(EVERYBODY),
     "api:one-announcement": Row(
         TOKEN_FIRST,

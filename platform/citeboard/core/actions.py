@@ -73,6 +73,7 @@ ACTIONS = {
     "announced": _("announced: %(text)s"),
     "announced/removed": _("removed the announcement"),
     "announcement-edited": _("edited an announcement: %(text)s"),
+    "teams-mailed": _("sent a mail, “%(subject)s”, to %(group)s: %(teams)s"),
     "question-asked": _("asked a question"),
     "question-answered/public": _("answered a question in public"),
     "question-answered": _("answered a question to who asked it"),
@@ -158,7 +159,7 @@ ACTIONS = {
     "sheet/removed": _("took a human evaluation off the board"),
 }
 #: Facts that are words of the site themselves, kept in English and translated elsewhere.
-_TRANSLATED = ("audience", "then")
+_TRANSLATED = ("audience", "then", "group")
 #: Facts that are kept as a number and read with its noun.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),

@@ -27,6 +27,7 @@ from scoring.acts.seasons import (
     MergeTeamsForm,
     TeamRulesForm,
 )
+from scoring.ops.group_mails import sent_mails
 from scoring.web import pages
 from scoring.web.pages import (
     Answer,
@@ -131,6 +132,9 @@ announcement = pages.fills(
     shows=lambda request, season: {
         "announcements": season.announcements.select_related("announced_by")[:MAX_ANNOUNCEMENTS]
     },
+)
+mails = pages.fills(
+    acts.MAIL_TEAMS, "organise/mails.html", "mails", shows=lambda request, season: {"mails": sent_mails(season)}
 )
 edit = pages.fills(
     acts.EDIT_ANNOUNCEMENT, "organise/announcement_edit.html", "announcement", "organise-announcement season"

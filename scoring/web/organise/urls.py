@@ -93,6 +93,7 @@ urlpatterns = [
     organise("announcement/", teams.announcement, "organise-announcement"),
     organise("announcements/<int:announcement>/", teams.edit, "organise-announcement-edit"),
     organise("announcements/<int:announcement>/take-back/", teams.revoke, "organise-announcement-take-back"),
+    organise("mails/", teams.mails, "organise-mails"),
     organise("questions/", teams.questions, "organise-questions"),
     organise("questions/<int:question>/", teams.answer_page, "organise-answer"),
     organise("webhooks/", teams.webhooks, "organise-webhooks"),

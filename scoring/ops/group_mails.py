@@ -1,0 +1,124 @@
+"""Mails of organisers to a group of teams: those that a query finds when it is sent."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import models, transaction
+from django.db.models import Count, Exists, OuterRef
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
+from citeboard.core.words import listed
+from citeboard.teams.models import Membership, Team, User
+from scoring.board.confirming import results_of
+from scoring.ops.undoing import POSTS, TAKEN_BACK
+from tasks.models import Job, Notification, Phase, Registration, Season, Submission
+from tasks.notifications.events import tell_mailed
+
+ACTION = "teams-mailed"
+MAX_SUBJECT, MAX_TEXT, MAX_LISTED = 120, 4000, 50
+State = Job.State
+
+
+class Group(models.TextChoices):
+    ALL = "all", gettext_lazy("all teams")
+    WITHOUT_RUN = "without-run", gettext_lazy("teams without a run")
+    LATE = "late", gettext_lazy("teams with a late run that is not accepted")
+    NOT_CONFIRMED = "not-confirmed", gettext_lazy("teams with a result that is not confirmed")
+
+
+class NobodyToMail(Refused):
+    pass
+
+
+def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence[Team]:
+    """Teams that take part; of one phase, or of all."""
+    phases = Phase.objects.filter(task__season=season).select_related("task__season")
+    phases = phases.filter(pk=phase.pk) if phase else phases
+    standing = Submission.objects.filter(phase__in=phases, team=OuterRef("team"), exclusion="")
+    standing = standing.filter(status__in=[*Submission.MOVING, Submission.Status.SCORED])
+    entries = Registration.objects.filter(season=season).approved().select_related("team")
+    if group == Group.WITHOUT_RUN:
+        entries = entries.exclude(Exists(standing))
+    elif group == Group.LATE:
+        entries = entries.filter(Exists(standing.filter(is_late=True)))
+    elif group == Group.NOT_CONFIRMED:
+        asking = phases.filter(confirms_results=True, confirmation_ended_at=None, closes__lte=timezone.now())
+        results = (result for phase in asking for result in results_of(phase))
+        slugs = {result.run.team_slug for result in results if not result.is_confirmed}
+        entries = entries.filter(team__slug__in=slugs)
+    return [entry.team for entry in entries.order_by("team__name")]
+
+
+def mail_teams(
+    *, season: Season, group: str, subject: str, text: str, by: User, phase: int | None = None
+) -> Season:
+    """Told on the site too, as whoever reads it chose. Raises NobodyToMail."""
+    of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
+    if not season.is_public:
+        raise NobodyToMail(_("the season is a draft, which its teams do not see yet"))
+    teams = teams_in(season, group, of_phase or None)
+    members = Membership.objects.filter(team__in=teams, user__is_active=True)
+    people = set(members.values_list("user_id", flat=True)) - {by.pk}
+    if not people:
+        words = _("nobody is told: there are no %(group)s now, or you are the only member")
+        raise NobodyToMail(words % {"group": Group(group).label})
+    facts = {
+        "group": Group(group).label,
+        "phase": f"{of_phase.task}, {of_phase}" if of_phase else "",
+        "teams": listed([team.name for team in teams]),
+        "subject": " ".join(subject.split()),
+        "text": text.strip(),
+    }
+    with transaction.atomic():
+        entry = audit.record(ACTION, actor=by, subject=season, place=season, facts=facts)
+        tell_mailed(season, entry.pk, people, subject=facts["subject"], text=facts["text"])
+    return season
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What became of one; ``people`` are told on the site, and the rest are those of them with a mail."""
+
+    entry: AuditEntry
+    is_taken_back: bool
+    people: int
+    waiting: int
+    sent: int
+    failed: int
+    due: dt.datetime | None
+
+
+def sent_mails(season: Season) -> list[Sent]:
+    """The newest first."""
+    entries = list(audit.history(season).filter(action=ACTION)[:MAX_LISTED])
+    back = set(audit.history(season).filter(action=TAKEN_BACK).values_list("subject_id", flat=True))
+    events = [event for entry in entries for event in (entry.facts or {}).get(POSTS, ())]
+    rows = Notification.objects.filter(event__in=events).order_by()
+    counts = {
+        (event, state): count
+        for event, state, count in rows.values_list("event", "job__state").annotate(Count("pk"))
+    }
+    due = dict(rows.filter(job__state=State.QUEUED).values_list("event", "job__due_at"))
+    lines = []
+    for entry in entries:
+        [event] = (entry.facts or {}).get(POSTS, [""])
+        of_state = {state: count for (own, state), count in counts.items() if own == event}
+        lines.append(
+            Sent(
+                entry=entry,
+                is_taken_back=entry.pk in back,
+                people=sum(of_state.values()),
+                waiting=of_state.get(State.QUEUED, 0) + of_state.get(State.RUNNING, 0),
+                sent=of_state.get(State.DONE, 0),
+                failed=of_state.get(State.FAILED, 0),
+                due=due.get(event),
+            )
+        )
+    return lines
