@@ -15,6 +15,7 @@ from citeboard.core.words import counted
 from citeboard.teams.access import team_for_member
 from citeboard.teams.models import Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
+from scoring.background.kinds import ask_for_archive
 from scoring.ops.group_mails import MAX_SUBJECT as MAX_MAIL_SUBJECT
 from scoring.ops.group_mails import MAX_TEXT as MAX_MAIL_TEXT
 from scoring.ops.group_mails import Group, mail_teams
@@ -257,8 +258,24 @@ class MailForm(ActForm):
     def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
         super().__init__(data, of=of)
         phases = models.Phase.objects.filter(task__season=of).select_related("task")
-        named = [(phase.pk, f"{phase.task}, {phase}") for phase in phases.order_by("task__position", "position")]
+        named = [
+            (phase.pk, f"{phase.task}, {phase}") for phase in phases.order_by("task__position", "position")
+        ]
         self.fields["phase"].widget.choices = [("", _("all phases")), *named]  # type: ignore[attr-defined]
+
+
+class ArchiveForm(ActForm):
+    """What stands in the archive."""
+
+    version = forms.CharField(
+        label=_("Version"), max_length=40, initial="1", help_text=_("Of a deposit, such as 1 or 2026.1.")
+    )
+    with_gold = forms.BooleanField(
+        label=_("With all gold, which is released"),
+        required=False,
+        help_text=_("Even so without what a phase keeps secret. Else with what everybody may download."),
+    )
+    api = {"version": {"default": "1", "required": False}}
 
 
 class ReportForm(ActForm):
@@ -561,6 +578,9 @@ TAKE_BACK_ANNOUNCEMENT = by_helpers(
     news.take_back_announcement,
     "Take an announcement back; for organisers.",
     _("The announcement is taken back."),
+)
+MAKE_ARCHIVE = by_organisers(
+    ask_for_archive, "Make the archive of what is public of a season; for organisers.", form=ArchiveForm
 )
 MAIL_TEAMS = by_organisers(
     mail_teams,

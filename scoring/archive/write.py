@@ -8,19 +8,22 @@ import mimetypes
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
+from django.core.files import File
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from scoring.api.own_runs import printed_evaluations
 from scoring.api.receipts import receipts_of
+from scoring.background.kinds import Outcome, told
 from scoring.board.charts import ranking_chart
 from scoring.board.exports import as_json, json_text
 from scoring.board.manual_scores import figures_of
@@ -31,11 +34,13 @@ from scoring.exchange.linked_data import licence_address
 from scoring.exchange.results import site_address
 from scoring.figures import as_svg
 from scoring.metrics.entailment import stored_model
-from scoring.models import Comparison, EntailmentModel, Evaluation
+from scoring.models import BackgroundJob, Comparison, EntailmentModel, Evaluation
 from scoring.offline.ranks import FOUND
 from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, LOG, SEASON, tests_of
 from scoring.receipts import log
+from scoring.worker.background import new_name
 from scoring.worker.entailment_labels import label_lines
+from scoring.worker.local_copies import storage_in_use
 from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
@@ -74,6 +79,20 @@ def write_archive(season: Season, folder: Path, *, version: str, with_gold: bool
         written = _Writing(season, base, with_gold=with_gold).write(version)
         base.rename(folder)
     return written
+
+
+def prepared_archive(job: BackgroundJob) -> Outcome:
+    """The same as a zip, for who asked with a button."""
+    with tempfile.TemporaryDirectory(prefix="citeboard-archive-") as scratch:
+        told(job, 0, gettext_noop("writing the archive"))
+        folder = Path(scratch) / f"{job.season.slug}-archive"
+        written = write_archive(job.season, folder, **job.given)
+        told(job, 0.8, gettext_noop("packing the archive"))
+        packed = Path(shutil.make_archive(str(folder), "zip", scratch, folder.name))
+        with storage_in_use(), packed.open("rb") as content:
+            name = storage.statistics.save(new_name("zip"), File(content))
+        facts = {**asdict(written), "bytes": packed.stat().st_size}
+    return Outcome(lambda: facts, file=name)
 
 
 class _Writing:

@@ -1,4 +1,4 @@
-"""The kinds of background work: sheets for human evaluation, imports, and the zip for an overview paper."""
+"""The kinds of background work: sheets for human evaluation, imports, archives, zips for overview papers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.release import release
-from citeboard.core.words import counted
+from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
 from scoring.board import visibility
 from scoring.board.formatting import shown
@@ -162,6 +162,16 @@ def _sent(job: BackgroundJob) -> Iterator[Path]:
         with storage_in_use():
             path = storage.local_copy(storage.statistics, job.file, Path(folder))
         yield path
+
+
+def ask_for_archive(*, season: Season, version: str, with_gold: bool, by: User) -> BackgroundJob:
+    return ask(Kind.ARCHIVE, season, {"version": version, "with_gold": bool(with_gold)}, by=by)
+
+
+def archives_of(season: Season) -> list[BackgroundJob]:
+    """Those that are kept, the newest first."""
+    made = BackgroundJob.objects.filter(season=season, kind=Kind.ARCHIVE, job__state=State.DONE)
+    return list(made.select_related("asked_by"))
 
 
 #: An archive of an earlier state may be had for so long, as long as who may see what is the same.
@@ -365,8 +375,22 @@ def outcome_of(job: BackgroundJob) -> tuple[str, str]:
     if job.kind == Kind.DRY_RUN:
         words = _("%(runs)s scored; nothing of it is kept.")
         return words % {"runs": counted(len(made["scores"]), "run")}, ""
+    if job.kind == Kind.ARCHIVE:
+        return archive_in_words(made), reverse("organise-archive-zip", args=[season, job.pk])
     view = "" if job.asked_by_id else "?as=everybody"
     return _("The zip is made."), reverse("overview-paper-zip", args=[season]) + view
+
+
+def archive_in_words(made: Mapping[str, Any]) -> str:
+    words = _("The archive is made, with %(boards)s, %(runs)s and %(gold)s.") % {
+        "boards": counted(made["boards"], "board"),
+        "runs": counted(made["runs"], "run"),
+        "gold": counted(made["gold"], "version of gold", "versions of gold"),
+    }
+    if made["withheld"]:
+        left_out = _("Without runs and gold of what is not over or still secret: %(phases)s.")
+        words = f"{words} {left_out % {'phases': listed(made['withheld'])}}"
+    return words
 
 
 def begun_from(job: BackgroundJob) -> str:
@@ -378,5 +402,6 @@ def begun_from(job: BackgroundJob) -> str:
         Kind.SHEET: "organise-human",
         Kind.LABELS: "organise-models",
         Kind.PAPER: "overview-paper",
+        Kind.ARCHIVE: "organise-archive",
     }
     return reverse(page[Kind(job.kind)], args=[season])

@@ -1,3 +1,4 @@
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
@@ -24,6 +25,8 @@ PREPARED = {
     Kind.LABELS: kinds.prepared_labels,
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
+    # In a room above, which is woken by its name.
+    Kind.ARCHIVE: lambda job, by: import_string("scoring.archive.write.prepared_archive")(job),
 }
 
 #: Stored in English; the page of the job translates them.

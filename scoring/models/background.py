@@ -22,6 +22,7 @@ class BackgroundJob(models.Model):
         JUDGEMENTS = "judgements", _("Import people's judgements")
         DRY_RUN = "dry-run", _("Score runs as they would be scored")
         PAPER = "paper", _("Make the zip for the overview paper")
+        ARCHIVE = "archive", _("Make the archive of the season")
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting for a worker")

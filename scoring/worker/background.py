@@ -143,12 +143,12 @@ def _ended(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
 def forget_old(now: dt.datetime | None = None) -> int:
     now = now or database_now()
     ended = BackgroundJob.objects.filter(finished_at__isnull=False).select_related("job")
-    papers = ended.filter(kind=Kind.PAPER)
+    papers = ended.filter(kind__in=[Kind.PAPER, Kind.ARCHIVE])
     old = list(ended.filter(finished_at__lt=now - KEPT)[:MAX_SWEPT])
     old += papers.filter(finished_at__lt=now - PAPERS_KEPT)[:MAX_SWEPT]
-    newest: set[tuple[int, int | None]] = set()
+    newest: set[tuple[str, int, int | None]] = set()
     for paper in papers.filter(job__state=State.DONE).order_by("-finished_at", "-pk"):
-        view = (paper.season_id, paper.asked_by_id)
+        view = (paper.kind, paper.season_id, paper.asked_by_id)
         if view in newest and paper.finished_at is not None and paper.finished_at < now - REPLACED_KEPT:
             old.append(paper)
         newest.add(view)

@@ -125,6 +125,7 @@ class Scene:
             "given": self.phase.extra_tries.get().pk,
             "preset": "semeval",
             "prefix": f"tasks.{task.slug}",
+            "job": self.job.pk,
             "organiser": task.season.organisers.get(role=Organiser.Role.HELPER).pk,
         }
 

@@ -288,6 +288,9 @@ TABLE = {
     "organise-terms-csv": read_signed_in(ORGANISED),
     "organise-announcement": form(ORGANISED, DONE_FOR_ORGANISERS),
     "organise-mails": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-archive": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    # The scene has none; who gets one is in tests/scoring/test_archive.py.
+    "organise-archive-zip": read_signed_in((302, *(404,) * 7)),
     "organise-announcement-edit": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-announcement-take-back": post(DONE_FOR_ORGANISERS),
     "organise-questions": read_signed_in(ORGANISED),
@@ -442,6 +445,7 @@ TABLE = {
     ),
     "api:acceptances": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:announcement": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:season-archive": post((401, 404, 404, 404, 404, 202, 404, 202), TOKEN_FIRST),
     "api:mails": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:announcements": read(EVERYBODY),
     "api:one-announcement": Row(

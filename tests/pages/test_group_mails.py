@@ -1,4 +1,4 @@
-"""Mails of organisers to the teams that a query finds: shown before, kept in a list, and ended by who gets them."""
+"""Mails of organisers to the teams that a query finds: shown before, listed, and ended by who gets them."""
 
 import datetime as dt
 
@@ -91,7 +91,9 @@ def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, 
     _said, sent = send(browser, group="late")
     assert sent.status_code == 302
     assert send_mails() == 0
-    assert "1 person is told, 0 by e-mails that were sent. 1 e-mail waits until" in text_of(browser.get(WHERE))
+    assert "1 person is told, 0 by e-mails that were sent. 1 e-mail waits until" in text_of(
+        browser.get(WHERE)
+    )
     browser.post(reverse("organise-undo", args=["one", AuditEntry.objects.get(action="teams-mailed").pk]))
     assert not Notification.objects.exists()
     assert "Taken back. 0 people are told" in text_of(browser.get(WHERE))

@@ -21,12 +21,14 @@ from scoring.demo.systems import SYSTEMS
 from scoring.metrics import rouge155
 from scoring.web.guides import site_wheel
 from scoring.worker.rescoring import rank_again
-from tasks.models import Phase, Submission
+from tasks.models import Organiser, Phase, Submission
 from tests import factories
 from tests.api.sending import score
 from tests.fuzz import kinds
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
+from tests.pages.reading import text_of
+from tests.scoring.background import followed
 from tests.scoring.compared import compare
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +105,24 @@ def test_an_archive_of_boards_that_rank_by_a_metric_of_the_organisers_choice_is_
     assert verified(capsys, folder, 0)
     rewrite(first(folder, "boards/*.json"), lambda board: board.pop("rank_by"))
     assert any("ranked by overlap_f1_micro" in line for line in verified(capsys, folder, 1))
+
+
+def test_an_organiser_has_it_made_by_a_button_and_only_organisers_get_it(phase, client, tmp_path, capsys):
+    season, where = phase.task.season, "/seasons/past/organise/archive/"
+    over("past")
+    Organiser.objects.create(season=season, user=factories.make_user(), role="organiser")
+    client.force_login(season.organisers.get().user)
+    page = followed(client, client.post(where, {"version": "2026/1", "with_gold": "on"}))
+    assert "The archive is made, with 2 boards, 2 runs and 1 version of gold." in text_of(page)
+    [made] = re.findall(r'href="([^"]+)" download', page.content.decode())
+    assert "Version 2026/1" in text_of(client.get(where))
+    given = client.get(made)
+    assert 'filename="past-archive-2026-1.zip"' in given["Content-Disposition"]
+    (tmp_path / "a.zip").write_bytes(b"".join(given))
+    shutil.unpack_archive(tmp_path / "a.zip", tmp_path)
+    assert verified(capsys, tmp_path / "past-archive", 0)
+    Organiser.objects.update(role="helper")
+    assert client.get(made).status_code == 404
 
 
 def rewrite(path: Path, change) -> None:

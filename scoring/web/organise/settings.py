@@ -7,19 +7,31 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.contrib import messages
 from django.db import models
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from citeboard.core import storage
 from citeboard.core.instants import zone_name, zone_of
+from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.acts.declared import LinesField, MomentField
 from scoring.acts.rehearsal import done, perform, rehearse
-from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
+from scoring.acts.seasons import (
+    CHANGE_SETTINGS,
+    CLONE,
+    DELETE_PHASE,
+    DELETE_TASK,
+    FROM_PRESET,
+    MAKE_ARCHIVE,
+)
+from scoring.background.kinds import archive_in_words, archives_of, jobs_of
 from scoring.board.leak_budget import budget_of
+from scoring.exchange.formats import ZIP
+from scoring.exchange.results import file_name
 from scoring.ops.pruning import delete_season
 from scoring.web.pages import (
     Answer,
@@ -28,10 +40,13 @@ from scoring.web.pages import (
     attachment,
     fills,
     organisers,
+    private,
     said,
     said_in,
     sent,
+    to_job,
 )
+from scoring.worker.background import Kind
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, SeasonFile, Task
 from tasks.models.run_cards import REQUIRABLE
@@ -290,6 +305,23 @@ def season_file(request: SignedInRequest, season: Season) -> Answer:
 def season_toml(request: HttpRequest, season: Season) -> Answer:
     """The file as the season stands; the gold and runs that it names are not handed out here."""
     return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
+
+
+def _archives(request: HttpRequest, season: Season) -> dict[str, Any]:
+    made = [{"job": job, "words": archive_in_words(job.result)} for job in archives_of(season)]
+    return {"jobs": jobs_of(season, Kind.ARCHIVE), "made": made}
+
+
+archive = fills(MAKE_ARCHIVE, "organise/archive.html", "file", shows=_archives, then=to_job)
+
+
+@organisers.page()
+def archive_zip(request: HttpRequest, season: Season, job: int) -> Answer:
+    made = next((made for made in archives_of(season) if made.pk == job), None)
+    if made is None:
+        raise Http404(_("There is no such archive any more; it can be made again."))
+    name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
+    return private(download(request, storage.statistics, made.file, filename=name, content_type=ZIP))
 
 
 clone = fills(

@@ -134,7 +134,10 @@ announcement = pages.fills(
     },
 )
 mails = pages.fills(
-    acts.MAIL_TEAMS, "organise/mails.html", "mails", shows=lambda request, season: {"mails": sent_mails(season)}
+    acts.MAIL_TEAMS,
+    "organise/mails.html",
+    "mails",
+    shows=lambda request, season: {"mails": sent_mails(season)},
 )
 edit = pages.fills(
     acts.EDIT_ANNOUNCEMENT, "organise/announcement_edit.html", "announcement", "organise-announcement season"

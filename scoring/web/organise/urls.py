@@ -103,6 +103,8 @@ urlpatterns = [
     organise("deliveries/<int:delivery>/repeat/", teams.repeat, "organise-delivery-repeat"),
     organise("file/", settings.season_file, "organise-file"),
     organise("season.toml", settings.season_toml, "organise-toml"),
+    organise("archive/", settings.archive, "organise-archive"),
+    organise("archive/<int:job>.zip", settings.archive_zip, "organise-archive-zip"),
     organise("clone/", settings.clone, "organise-clone"),
     organise("settings/", settings.settings, "organise-settings"),
     organise("settings/delete/", settings.delete_draft, "organise-delete"),
