@@ -27,6 +27,7 @@ from scoring.board.standings import Board, Column, Row, standings
 from scoring.board.visibility import Visibility, audience_of, is_public, shows_run_counts
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
+from scoring.exchange.report_figures import report_tables
 from scoring.exchange.results import file_name, packed
 from scoring.exchange.venues import acl_papers, openreview_note
 from scoring.figures import Figure
@@ -113,7 +114,7 @@ class OverviewPaper:
 
     @cached_property
     def parts(self) -> list[PaperFiles]:
-        return [self._season_part(), *map(_board_part, self.boards)]
+        return [self._season_part(), *self._report_parts(), *map(_board_part, self.boards)]
 
     @property
     def files(self) -> Mapping[str, PaperFile]:
@@ -157,6 +158,14 @@ class OverviewPaper:
                 ("overall.tex", label % {"form": "LaTeX"}, partial(exports.overall_latex, season, table)),
             ]
         return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
+
+    def _report_parts(self) -> Iterator[PaperFiles]:
+        for table in report_tables(self.boards, [team.people for team in self.teams]):
+            forms = (("csv", "CSV", table.csv), ("tex", "LaTeX", table.latex))
+            files = [PaperFile(f"report/{table.name}.{form}", label, write) for form, label, write in forms]
+            for end, chart in table.charts:
+                files += _charts(f"report-{table.name}{end}", chart)
+            yield PaperFiles(f"{_('For the report')}: {table.title}", files)
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
         """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""

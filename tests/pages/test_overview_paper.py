@@ -19,7 +19,7 @@ from scoring.board.leaders import Leaders
 from scoring.exchange.figure_files import file_forms
 from scoring.models import BackgroundJob, Comparison
 from scoring.worker.background import forget_old
-from tasks.models import Phase, Registration, Season
+from tasks.models import Phase, Registration, Season, Submission
 from tasks.models.seasons import bump_version
 from tests import factories
 from tests.pages.reading import text_of
@@ -114,6 +114,52 @@ def test_the_facts_of_the_results_section(client, season, phase):
     compared(phase, 0.001)
     assert "is first." in written(client, season, "results.md")
     assert "It is significantly better than every other ranked run." in written(client, season, "results.md")
+
+
+def report(client, season, name: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(written(client, season, f"report/{name}.csv"))))[1:]
+
+
+def test_a_report_has_participation_days_declared_methods_and_ties(client, season, phase):
+    """As CSV, LaTeX and SVG, in the zip too."""
+    at = dt.datetime(2026, 3, 4, 23, 30, tzinfo=dt.UTC)
+    Submission.objects.filter(system="alpha").update(card={"model": "open"}, submitted_at=at)
+    at -= dt.timedelta(days=1)
+    Submission.objects.filter(system="beta_1").update(card={"model": "open"}, submitted_at=at)
+    assert report(client, season, "affiliations") == [
+        ["Analytical Engines & Co", "1", "1"],
+        ["not said", "1", "0"],
+    ]
+    assert report(client, season, "days") == [
+        ["2026-03-03", "1", "1", "1", "1"],
+        ["2026-03-04", "1", "1", "2", "2"],
+    ]
+    board = [str(phase.task), "Test", "corrected"]
+    assert report(client, season, "methods") == [[*board, "Model", "open", "2", "0.6000", "0.5500"]]
+    ties = reverse("overview-paper-file", args=[season.slug, "report/ties.csv"])
+    assert client.get(ties).status_code == 404
+    compared(phase, 0.4)
+    assert report(client, season, "ties") == [
+        [*board, "beta_1", "Team B", "1–2", "0", "1", "0"],
+        [*board, "alpha", "Team A", "1–2", "0", "1", "0"],
+    ]
+    compared(phase, 0.001)
+    assert [line[6:] for line in report(client, season, "ties")] == [["1", "0", "0"], ["0", "0", "1"]]
+    found = zipped(client, season)
+    stem = f"{phase.task.slug}-{phase.slug}-corrected"
+    for name in ("affiliations", "days", f"methods-{stem}", f"ties-{stem}"):
+        assert found[f"figures/report-{name}.svg"].startswith(b"<svg")
+    assert rb"Analytical Engines \& Co & 1 & 1 \\" in found["report/affiliations.tex"]
+    assert rb"\begin{tabular}{llllllrrr}" in found["report/ties.tex"]
+
+
+def test_days_are_of_phases_whose_numbers_of_runs_are_shown(client, season, phase):
+    Phase.objects.update(shows_run_counts=False)
+    where = reverse("overview-paper-file", args=[season.slug, "report/days.csv"])
+    assert client.get(where).status_code == 404
+    client.force_login(User.objects.get(email="org@example.org"))
+    assert client.get(where).status_code == 200
+    assert client.get(where + "?as=everybody").status_code == 404
 
 
 def test_people_are_named_who_agreed_to_it_and_nobody_else(client, season, phase):
