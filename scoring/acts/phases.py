@@ -97,6 +97,7 @@ class ErratumForm(ActForm):
 
     text = forms.CharField(
         label=_("What was wrong, and what holds now"),
+        help_text=_("Markdown."),
         max_length=MAX_ERRATUM,
         widget=forms.Textarea(attrs={"rows": 6}),
     )

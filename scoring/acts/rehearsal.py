@@ -25,7 +25,7 @@ from scoring.acts.declared import Act
 from scoring.board.confirming import official_since, results_of
 from scoring.board.counting import board_gold, counting_runs, unsettled
 from scoring.board.standings import Row, rank
-from scoring.board.who_knows import GROUPS, who_knows
+from scoring.board.who_knows import GROUPS, shared_by_split, who_knows
 from scoring.models import Evaluation
 from scoring.ops.undoing import note_posts
 from tasks.gold.content import Compared, compared
@@ -73,6 +73,8 @@ class GoldStep:
     before: int | None
     instances: int
     counts: Compared | None
+    #: With which other splits it has instances in common, in words.
+    shared: list[str]
 
 
 @dataclass(kw_only=True)
@@ -230,6 +232,7 @@ class _State:
     left: dict[int, int]
     ranked: dict[int, dict[int, Row]]
     settled: dict[int, str]
+    shared: dict[tuple[int, str], list[str]]
 
     @classmethod
     def of(cls, season: Season) -> "_State":
@@ -250,6 +253,7 @@ class _State:
             {phase.pk: unsettled(phase, newest[phase.pk]).count() for phase in scored},
             {phase.pk: _ranked(phase) for phase in scored},
             {phase.pk: words for phase in scored if (words := _settled(phase))},
+            shared_by_split(season),
         )
 
 
@@ -341,6 +345,11 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 before=was.number if was else None,
                 instances=gold.instances,
                 counts=compared(was, gold) if was else None,
+                shared=[
+                    words
+                    for words in after.shared.get(split, [])
+                    if words not in before.shared.get(split, [])
+                ],
             )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -139,8 +139,18 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
     }
 
 
-def lines_of(measure: ManualMeasure) -> str:
-    return "\n".join(f"{run} {value!r}" for run, value in _described(measure)["values"].items())
+def lines_of(measure: ManualMeasure, standing: Collection[int]) -> tuple[str, str]:
+    """Of runs that stand on the board, and apart those of runs that do not count."""
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for run, value in _described(measure)["values"].items():
+        lines[int(run) in standing].append(f"{run} {value!r}")
+    return "\n".join(lines[True]), "\n".join(lines[False])
+
+
+def entered_of(submission: Submission) -> list[tuple[str, str]]:
+    """Whether it counts or not."""
+    scores = submission.manual_scores.select_related("measure")
+    return [(score.measure.name, written(score.value)) for score in scores]
 
 
 def _values(phase: Phase, text: str) -> dict[int, float]:

@@ -66,7 +66,7 @@ def who_knows(season: Season) -> list[Content]:
     golds: dict[tuple[int, str], list[Gold]] = {}
     for gold in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
-    shared = _shared(season)
+    shared = shared_by_split(season)
     return [
         Content(
             group[0].task,
@@ -129,7 +129,7 @@ def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
     return shown if is_on else NEVER
 
 
-def _shared(season: Season) -> dict[tuple[int, str], list[str]]:
+def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
     """Of versions of the season, with those of any; what another season has is not named."""
     overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related("gold", "other__task")
     told: dict[tuple[int, str], dict[str, None]] = {}

@@ -163,8 +163,8 @@ class OverviewPaper:
         for table in report_tables(self.boards, [team.people for team in self.teams]):
             forms = (("csv", "CSV", table.csv), ("tex", "LaTeX", table.latex))
             files = [PaperFile(f"report/{table.name}.{form}", label, write) for form, label, write in forms]
-            for end, chart in table.charts:
-                files += _charts(f"report-{table.name}{end}", chart)
+            for end, chart in table.charts.items():
+                files += _charts(f"report-{table.name}{end}", lambda chart=chart: chart)  # type: ignore[misc]
             yield PaperFiles(f"{_('For the report')}: {table.title}", files)
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:

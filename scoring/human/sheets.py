@@ -260,7 +260,7 @@ def add_person(*, sheet: Sheet, email: str, by: User, is_adjudicator: bool = Fal
     kinds = [Kind.INPUTS, Kind.GOLD] if sheet.has_references else [Kind.INPUTS]
     with transaction.atomic():
         not_told_early(sheet.phase, [person], kinds, by=by)
-        return _add(sheet, str(person), person, is_adjudicator=is_adjudicator)
+        return _add(sheet, str(person), person, by, is_adjudicator=is_adjudicator)
 
 
 def has_own_texts(sheet: Sheet, person: User) -> bool:
@@ -268,12 +268,12 @@ def has_own_texts(sheet: Sheet, person: User) -> bool:
     return Membership.objects.filter(user=person, team__in=teams).exists()
 
 
-def add_name(*, sheet: Sheet, name: str) -> Annotator:
+def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
     """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
     rater = sheet.annotators.filter(name=name).first()
     if rater is not None and rater.user is not None:
         raise AnnotatorRefused(_("%(name)s rates in the site, and can bring a file there") % {"name": rater})
-    return rater or _add(sheet, name, None)
+    return rater or _add(sheet, name, None, by)
 
 
 def remove_annotator(*, annotator: Annotator, by: User) -> int:
@@ -290,7 +290,9 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
     return ratings
 
 
-def _add(sheet: Sheet, name: str, person: User | None, *, is_adjudicator: bool = False) -> Annotator:
+def _add(
+    sheet: Sheet, name: str, person: User | None, by: User | None, *, is_adjudicator: bool = False
+) -> Annotator:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
@@ -312,6 +314,9 @@ def _add(sheet: Sheet, name: str, person: User | None, *, is_adjudicator: bool =
         added = Annotator.objects.create(
             sheet=locked, name=free[:80], user=person, is_adjudicator=is_adjudicator
         )
+        facts = {"annotator": added, "sheet": sheet.pk}
+        season = locked.phase.task.season
+        audit.record("annotator-added", actor=by, subject=locked, place=season, facts=facts)
         if person is not None:
             tell_sheet(locked.pk, locked.phase, person.pk)
         return added

@@ -1,18 +1,16 @@
 """Mails of organisers to a group of teams: those that a query finds when it is sent."""
 
-import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.db import models, transaction
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core import audit
-from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.core.words import listed
 from citeboard.teams.models import Membership, Team, User
@@ -23,7 +21,6 @@ from tasks.notifications.events import tell_mailed
 
 ACTION = "teams-mailed"
 MAX_SUBJECT, MAX_TEXT, MAX_LISTED = 120, 4000, 50
-State = Job.State
 
 
 class Group(models.TextChoices):
@@ -82,43 +79,17 @@ def mail_teams(
     return season
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sent:
-    """What became of one; ``people`` are told on the site, and the rest are those of them with a mail."""
-
-    entry: AuditEntry
-    is_taken_back: bool
-    people: int
-    waiting: int
-    sent: int
-    failed: int
-    due: dt.datetime | None
-
-
-def sent_mails(season: Season) -> list[Sent]:
-    """The newest first."""
-    entries = list(audit.history(season).filter(action=ACTION)[:MAX_LISTED])
+def sent_mails(season: Season) -> list[dict[str, Any]]:
+    """The newest first, with what became of each: all people are told on the site, by e-mail who wants it."""
     back = set(audit.history(season).filter(action=TAKEN_BACK).values_list("subject_id", flat=True))
-    events = [event for entry in entries for event in (entry.facts or {}).get(POSTS, ())]
-    rows = Notification.objects.filter(event__in=events).order_by()
-    counts = {
-        (event, state): count
-        for event, state, count in rows.values_list("event", "job__state").annotate(Count("pk"))
-    }
-    due = dict(rows.filter(job__state=State.QUEUED).values_list("event", "job__due_at"))
     lines = []
-    for entry in entries:
-        [event] = (entry.facts or {}).get(POSTS, [""])
-        of_state = {state: count for (own, state), count in counts.items() if own == event}
-        lines.append(
-            Sent(
-                entry=entry,
-                is_taken_back=entry.pk in back,
-                people=sum(of_state.values()),
-                waiting=of_state.get(State.QUEUED, 0) + of_state.get(State.RUNNING, 0),
-                sent=of_state.get(State.DONE, 0),
-                failed=of_state.get(State.FAILED, 0),
-                due=due.get(event),
-            )
+    for entry in audit.history(season).filter(action=ACTION)[:MAX_LISTED]:
+        counts = Notification.objects.filter(event__in=(entry.facts or {}).get(POSTS, [])).aggregate(
+            people=Count("pk"),
+            waiting=Count("pk", filter=Q(job__state__in=Job.MOVING)),
+            sent=Count("pk", filter=Q(job__state=Job.State.DONE)),
+            failed=Count("pk", filter=Q(job__state=Job.State.FAILED)),
+            due=Max("job__due_at", filter=Q(job__state=Job.State.QUEUED)),
         )
+        lines.append({"entry": entry, "is_taken_back": entry.pk in back, **counts})
     return lines

@@ -307,6 +307,25 @@ def publish(job: Job, scorer: child.Scorer, result: Mapping[str, Any], seconds: 
     return is_published
 
 
+def _tell_same_answers(evaluation: Evaluation) -> None:
+    """To a team that sent them before in other bytes, which no upload can see."""
+    run = evaluation.submission
+    alike = Evaluation.objects.filter(
+        answers_digest=evaluation.answers_digest,
+        gold=evaluation.gold,
+        rules=evaluation.rules,
+        phase=evaluation.phase,
+        team=evaluation.team,
+        submission__number__lt=run.number,
+    )
+    alike = alike.exclude(answers_digest="").exclude(team=None).exclude(submission__sha256=run.sha256)
+    first = alike.order_by("submission__number").values_list("submission__number", flat=True).first()
+    message = f"the same answers were sent before in another file, as run {first}"
+    if first is not None and all(warning["message"] != message for warning in run.warnings):
+        run.warnings = [*run.warnings, Problem(message=message, fatal=False).as_dict()]
+        run.save(update_fields=["warnings"])
+
+
 def read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
     """What a run says of itself that nobody has read yet. Raises RunFailed."""
     try:
@@ -385,6 +404,7 @@ def record_scores(
     save_breakdowns([Breakdown.of(evaluation, *said) for said in breakdowns if any(said[1].values())])
     if not is_new and _numbers_of(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
+    _tell_same_answers(evaluation)
     write_receipt(evaluation, {**result, "metrics": metrics})
     Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
 

@@ -45,6 +45,14 @@ class Findings:
             if _UNSEEN.search(name):
                 self._count("names", repr(name)[1:-1])
 
+    def units(self, instances: Iterable[tuple[str, str]], *, is_chosen: bool) -> None:
+        """By the unit that each stands in. Where all units are single ones the instance may be meant."""
+        counts = Counter(unit for unit, _instance in set(instances))
+        single = [unit for unit, count in counts.items() if count == 1]
+        if is_chosen or len(single) < len(counts):
+            for unit in single:
+                self._count("single", unit[:MAX_QUOTE])
+
     def all(self) -> list[Finding]:
         if self._counts["shown"] < MUCH * self._single:
             del self._counts["shown"]

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
-from tasks.gold.findings import Finding, Findings, keys_in
-from tasks.types import Index, InputRefused, Problem, TaskType, task_type
+from tasks.gold.findings import MAX_LOOKED_AT, Finding, Findings, keys_in
+from tasks.types import Index, InputRefused, Problem, Split, TaskType, task_type
+from tasks.types.base import UNIT
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
 
@@ -78,6 +79,8 @@ def prepare_gold(
     contents = task_type.contents(members, split) if task_type.contents else whole
     scored = b"".join(_digests(contents, odd))
     also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
+    if split.instances <= MAX_LOOKED_AT:
+        odd.units(_units(task_type, split, checked), is_chosen=bool(checked.get(UNIT.name)))
     prepared = PreparedGold(
         digest=split.digest,
         instances=split.instances,
@@ -109,6 +112,15 @@ def prepare_gold(
             ]
         )
     return prepared
+
+
+def _units(task_type: TaskType, split: Split, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """With the instances of each, as runs are paired that answer nothing. Raises InputRefused."""
+    run, _problems = task_type.read_run([], split.index, options)
+    pairs = task_type.pairs_of(split, run, next(iter(task_type.rules)), options)
+    names = pairs.names if pairs.names is not None else map(str, range(len(pairs.units)))
+    for unit, name in zip(pairs.clusters or pairs.units, names, strict=True):
+        yield unit if isinstance(unit, str) else unit[0], name
 
 
 def _digests(contents: Iterable[tuple[Any, Any]], odd: Findings | None = None) -> Iterator[bytes]:

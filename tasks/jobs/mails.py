@@ -3,27 +3,29 @@
 import datetime as dt
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
-from django.db.models import Min, QuerySet
+from django.db.models import Max, Min, QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database import from_now
+from citeboard.core.database import database_now, from_now
 from citeboard.teams.membership import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
-from tasks.jobs.engine import PostedKind, end_lease, new_job
+from tasks.jobs.engine import PostedKind, claim, end_lease, new_job, row_of
 from tasks.models import Job, Notification
 from tasks.models.notifications import Channel, Kind
+from tasks.notifications.events import OF_DATES
 from tasks.notifications.reading import choices_of, unsubscribe_secret
 from tasks.notifications.wording import words_of
 
@@ -46,6 +48,8 @@ KINDS = (NOTIFICATIONS, INVITATIONS)
 
 #: Sent in one sweep, in at most so many seconds: the sweep has other work.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
+#: So long after a mail to a person the next one waits, but for those about dates.
+TOGETHER = dt.timedelta(minutes=10)
 #: After which an address that the server refuses is given up.
 MAX_REFUSALS = 6
 MAX_ERROR = 300
@@ -83,7 +87,11 @@ def send_mails() -> int:
             if not _is_wanted(row):
                 end_lease(job, state=State.CANCELLED, finished_at=from_now())
                 continue
-            mail = mail_of(row)
+            if (later := _after_the_last(row)) is not None:
+                end_lease(job, state=State.QUEUED, due_at=later, is_counted=False)
+                continue
+            together = [(job, row), *_due_with(job, row)]
+            mail = mail_of(*(told for _job, told in together))
             mail.connection = connection
             pause = from_now(int(min(30 * 60, 60 * 2 ** min(job.attempt - 1, 10))))
             try:
@@ -92,24 +100,57 @@ def send_mails() -> int:
                 error = _described(trouble)
                 if not _is_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
-                    end_lease(job, state=State.QUEUED, reason=error, due_at=pause)
+                    _end(together, state=State.QUEUED, reason=error, due_at=pause)
                     # All that is due waits, so that a server that does not answer is asked once at a time.
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break
                 log.warning("The mail of %s %s was refused, attempt %s", job.kind, row.pk, job.attempt)
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
-                end_lease(job, state=state, reason=error, due_at=pause)
+                _end(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
                 # After OSError, since a certificate that is refused is both.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
-                end_lease(job, state=State.FAILED, reason=error)
+                _end(together, state=State.FAILED, reason=error)
             else:
-                end_lease(job, state=State.DONE, finished_at=from_now(), reason="")
+                _end(together, state=State.DONE, finished_at=from_now(), reason="")
                 sent += 1
     finally:
         connection.close()
     return sent
+
+
+def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
+    for job, _row in together:
+        end_lease(job, **facts)
+
+
+def _waits_for_others(row: Notification) -> bool:
+    return bool(TOGETHER) and row.kind not in OF_DATES
+
+
+def _after_the_last(row: Notification | MailedInvitation) -> dt.datetime | None:
+    """Until when it waits since the person has just had a mail; what else comes until then goes with it."""
+    if isinstance(row, MailedInvitation) or not _waits_for_others(row):
+        return None
+    sent = Notification.objects.filter(user=row.user, job__state=State.DONE).exclude(kind__in=OF_DATES)
+    last = sent.aggregate(last=Max("job__finished_at"))["last"]
+    until = last and last + TOGETHER
+    return until if until and until > database_now() else None
+
+
+def _due_with(job: Job, row: Notification | MailedInvitation) -> Iterator[tuple[Job, Notification]]:
+    """What else the person is due to be told, which becomes one mail with it."""
+    if isinstance(row, MailedInvitation) or not _waits_for_others(row):
+        return
+    same = Notification.objects.filter(user=row.user, job__in=NOTIFICATIONS.due.order_by())
+    for number in list(same.exclude(kind__in=OF_DATES).order_by("pk").values_list("job", flat=True)):
+        if (other := claim(number, job.lease_owner, NOTIFICATIONS.due)) is not None:
+            told = row_of(other)
+            if _is_wanted(told):
+                yield other, told
+            else:
+                end_lease(other, state=State.CANCELLED, finished_at=from_now())
 
 
 def queue_invitation() -> int:
@@ -178,34 +219,42 @@ def _described(trouble: Exception) -> str:
     return f"{type(trouble).__name__}: {kind}"[:MAX_ERROR]
 
 
-def mail_of(row: Notification | MailedInvitation) -> EmailMessage:
+def mail_of(row: Notification | MailedInvitation, *others: Notification) -> EmailMessage:
     person = row.created_by if isinstance(row, MailedInvitation) else row.user
     with translation.override((person and person.language) or settings.LANGUAGE_CODE):
-        return invitation_mail(row) if isinstance(row, MailedInvitation) else notification_mail(row)
+        return invitation_mail(row) if isinstance(row, MailedInvitation) else notification_mail(row, *others)
 
 
-def notification_mail(told: Notification) -> EmailMessage:
-    words = words_of(told)
+def notification_mail(*told: Notification) -> EmailMessage:
+    """Of what one person is told at once; a link ends e-mails of each kind."""
+    person, words = told[0].user, [words_of(row) for row in told]
     choose = f"{settings.BASE_URL}{reverse('message-choices')}"
-    leave = f"{settings.BASE_URL}{reverse('unsubscribe', args=[unsubscribe_secret(told.user, told.kind)])}"
-    foot = "\n".join(
-        (
-            _("Sent for: %(kind)s.") % {"kind": Kind(told.kind).label},
-            _("Choose what you are told of: %(address)s") % {"address": choose},
-            _("No more such e-mails: %(address)s") % {"address": leave},
-        )
-    )
-    body = f"{words.title}.\n\n{words.text}\n\n{settings.BASE_URL}{words.path}\n\n-- \n{foot}\n"
+    leave = {
+        Kind(row.kind).label: f"{settings.BASE_URL}"
+        f"{reverse('unsubscribe', args=[unsubscribe_secret(person, row.kind)])}"
+        for row in told
+    }
+    foot = [_("Choose what you are told of: %(address)s") % {"address": choose}]
+    for kind, address in leave.items():
+        sent_for = _("Sent for: %(kind)s.") % {"kind": kind}
+        ends = _("No more such e-mails: %(address)s") % {"address": address}
+        foot = [sent_for, *foot, ends] if len(leave) == 1 else [*foot, f"{sent_for} {ends}"]
+    parts = [f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words]
+    # A title holds names that people chose; a subject is one line.
+    subject = " ".join(words[0].title.split())
+    if len(told) > 1:
+        subject = _("%(first)s, and %(more)s more") % {"first": subject, "more": len(told) - 1}
+    headers = {
+        # The same each time, so that of a mail that is sent twice programs show one.
+        "Message-ID": f"<notification-{told[0].pk}@{urlsplit(settings.BASE_URL).hostname}>",
+        "Auto-Submitted": "auto-generated",
+    }
+    if len(leave) == 1:
+        headers["List-Unsubscribe"] = f"<{next(iter(leave.values()))}>"
+        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     return EmailMessage(
-        # A title holds names that people chose; a subject is one line.
-        subject=f"[Citeboard] {' '.join(words.title.split())}",
-        body=body,
-        to=[told.user.email],
-        headers={
-            "List-Unsubscribe": f"<{leave}>",
-            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-            # The same each time, so that of a mail that is sent twice programs show one.
-            "Message-ID": f"<notification-{told.pk}@{urlsplit(settings.BASE_URL).hostname}>",
-            "Auto-Submitted": "auto-generated",
-        },
+        subject=f"[Citeboard] {subject}",
+        body="\n\n\n".join(parts) + "\n\n-- \n" + "\n".join(foot) + "\n",
+        to=[person.email],
+        headers=headers,
     )

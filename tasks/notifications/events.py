@@ -105,11 +105,21 @@ def tell_scored(job: models.Job, *, is_first: bool) -> None:
     elif run.status == Status.SCORED:
         assert run.team is not None
         event = f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}"
-        others = models.Job.objects.filter(submission=run, gold=job.gold)
-        is_of_gold = not others.exclude(options_digest=job.options_digest).exists()
-        facts = {"gold": job.gold.number, "is_of_gold": is_of_gold}
+        facts = {"gold": job.gold.number, "changed": _changed(job)}
+        event += f"-{job.rules}" if facts["changed"] == "rules" else ""
         with holding(job.gold.created_at):
             notify(Kind.RESCORED, event, members_of(run.team), phase=run.phase, team=run.team, facts=facts)
+
+
+def _changed(job: models.Job) -> str:
+    """Why the run was scored again, by what it was scored with before."""
+    before = models.Job.objects.filter(submission=job.submission).exclude(pk=job.pk)
+    of_rules = before.filter(rules=job.rules)
+    if of_rules.filter(gold=job.gold).exclude(options_digest=job.options_digest).exists():
+        return "options"
+    if of_rules.exclude(gold=job.gold).exists():
+        return "gold"
+    return "rules" if before.filter(finished_at__lt=job.created_at).exists() else "nothing"
 
 
 def tell_failed(job: models.Job, *, has_problems: bool) -> None:

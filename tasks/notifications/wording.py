@@ -55,9 +55,14 @@ def _refused(told: Notification) -> Words:
 
 def _rescored(told: Notification) -> Words:
     title = _("Runs of %(team)s in %(phase)s were scored again")
-    text = _("They are scored against version %(version)s of the gold. Nothing has to be sent again.")
-    if not told.facts.get("is_of_gold", True):
-        text = _("Options of the task were changed. Nothing has to be sent again.")
+    texts = {
+        "gold": _("They are scored against version %(version)s of the gold. Nothing has to be sent again."),
+        "options": _("Options of the task were changed. Nothing has to be sent again."),
+        "rules": _("The rules of the task were changed. Nothing has to be sent again."),
+        "nothing": _("Gold, options and rules are the same as before. Nothing has to be sent again."),
+    }
+    # What was told before that was kept says only whether it was the gold.
+    text = texts[told.facts.get("changed") or ("gold" if told.facts.get("is_of_gold", True) else "options")]
     return Words(
         title % {"team": told.team, "phase": _phase(told)},
         text % {"version": told.facts["gold"]},
@@ -249,31 +254,9 @@ def _reported(told: Notification) -> Words:
     return Words(_("Abuse is reported"), f"{first}{told.facts['text']}", reverse("operate-reports"))
 
 
+#: Each kind has the function above that bears its name.
 _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
-    Kind.SCORED: _scored,
-    Kind.FAILED: _failed,
-    Kind.REFUSED: _refused,
-    Kind.RESCORED: _rescored,
-    Kind.DEADLINE: _deadline,
-    Kind.MOVED: _moved,
-    Kind.LIMITS: _limits,
-    Kind.TRIES: _tries,
-    Kind.CONFIRM: _confirm,
-    Kind.EXCLUDED: _excluded,
-    Kind.ANNOUNCED: _announced,
-    Kind.MAILED: _mailed,
-    Kind.DECIDED: _decided,
-    Kind.TERMS: _terms,
-    Kind.ROLE: _role,
-    Kind.SHEET: _sheet,
-    Kind.ASKED: _asked,
-    Kind.JOIN_ASKED: _join_asked,
-    Kind.JOIN_DECIDED: _join_decided,
-    Kind.MERGE_ASKED: _merge_asked,
-    Kind.MERGED: _merged,
-    Kind.QUESTION: _question,
-    Kind.ANSWERED: _answered,
-    Kind.REPORTED: _reported,
+    kind: globals()[f"_{kind.name.lower()}"] for kind in Kind
 }
 
 

@@ -23,6 +23,9 @@ from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
+#: What staff may give to other accounts in the admin.
+CREATE_SEASONS = "tasks.add_season"
+
 
 def season_for(user: object, season: str) -> Season:
     row = Season.objects.filter(slug=season).first()
@@ -58,12 +61,12 @@ def staff(user: object) -> User:
 
 def creator_of_seasons(user: object) -> object:
     if not may_create_seasons(user):
-        raise Http404(_("Seasons are created by staff of the site."))
+        raise Http404(_("Seasons are created by staff of the site, and by whom they give the right."))
     return user
 
 
 def may_create_seasons(user: object) -> bool:
-    return bool(getattr(user, "is_staff", False))
+    return isinstance(user, User) and (user.is_staff or user.has_perm(CREATE_SEASONS))
 
 
 def season_to_organise(user: object, season: str) -> Season:

@@ -10,7 +10,7 @@ from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
 WORDS = "Two rows <b>were</b> swapped."
-SHOWN = "Two rows &lt;b&gt;were&lt;/b&gt; swapped."
+SHOWN = "Two rows were swapped."
 
 
 @pytest.fixture
@@ -52,6 +52,16 @@ def test_it_stands_on_the_board_and_on_what_was_cited_before_and_not_on_what_is_
     [told] = client.get(reverse("api:errata", args=[phase.pk])).json()
     assert told["text"] == WORDS
     assert history(phase.task.season).first().changes[0]["after"] == WORDS
+
+
+def test_it_renders_as_markdown_and_runs_nothing(client, phase, organiser):
+    publish(
+        client, organiser, phase, "Rows **3** and 4; see [ours](https://example.org).\n\n<script>1</script>"
+    )
+    shown = page(client, boards.address("board", phase))
+    assert "Rows <strong>3</strong> and 4" in shown
+    assert 'href="https://example.org"' in shown
+    assert "<script>1</script>" not in shown
 
 
 def test_of_a_hidden_board_nobody_reads_one(client, phase, organiser):

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -162,6 +163,37 @@ def test_what_is_odd_about_gold_is_told_to_its_organisers_and_to_nobody_else(cli
         "contradicted",
         "names",
     }
+
+
+def test_units_of_one_instance_and_what_another_split_has_too_are_told_at_upload(client, organiser):
+    """Before it is published and on the page of the gold, which nobody but organisers reads."""
+    task = factories.make_task(
+        season=factories.make_season(organiser=organiser), type="citation-text", options={"unit": "paper"}
+    )
+    dev, test = (
+        factories.make_phase(task=task, slug=split, split=split, with_gold=False) for split in ("dev", "test")
+    )
+
+    def lines(*texts: str) -> SimpleUploadedFile:
+        rows = [
+            {"id": f"i{place}", "paper": f"P{min(place, 1)}", "input": [text], "target": "It says so [0]."}
+            for place, text in enumerate(texts)
+        ]
+        return SimpleUploadedFile("t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode())
+
+    browser = Client()
+    for each in (client, browser):
+        each.force_login(organiser)
+    send(client, dev, lines("One.", "Two.", "Three."))
+    asked = send(browser, test, lines("Four.", "two.", "Five."))
+    shared = f"v1 has in common with {task}, dev, v1: scored instances: 1, instances in the files: 1"
+    assert f"In other splits too {shared} Who will see" in text_of(asked)
+    assert not task.gold.filter(split="test").exists()
+    again = {"stored": dict(asked.context["posted"])["stored"]}
+    send(browser, test, None, rehearsed=asked.context["rehearsal"].digest, **again)
+    told = page(browser, test)
+    assert shared in told
+    assert "One unit has one instance alone: intervals and tests resample whole units. P0" in told
 
 
 def test_the_board_moves_when_the_last_run_is_through_and_the_old_one_stays(

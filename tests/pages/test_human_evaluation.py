@@ -318,6 +318,9 @@ def test_ratings_of_somebody_who_does_not_sign_in_come_as_a_file(client, sheet, 
     assert client.post(organise("organise-sheet-ratings", phase, sheet), posted).status_code == 302
     assert Annotator.objects.get().user is None
     assert "Dora 12 of 12 as a file" in text_of(client.get(organise("organise-sheet", phase, sheet)))
+    told = text_of(client.get(reverse("organise-history", args=[phase.task.season.slug])))
+    assert f"added the annotator Dora to sheet {sheet.pk}" in told
+    assert f"brought 12 ratings of Dora for sheet {sheet.pk}" in told
 
 
 def test_nobody_rates_the_texts_of_their_own_team(client, sheet, phase, runs):

@@ -8,7 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
+from scoring.board.comparisons import save_comparisons
+from scoring.models import Comparison
 from tasks.models import Gold, Job, Phase, Registration, Season, Submission, WorkerGroup
+from tasks.models.seasons import bump_version
+from tasks.seasons.cards import Card
 from tasks.types import task_types
 from tests import factories
 from tests.pages.reading import text_of
@@ -44,6 +48,32 @@ def test_a_season_in_order_asks_for_nothing(client, phase):
     assert "Boards without a baseline 1" in attention(client, phase)
     boards.scored_run(phase, None, 0.3, system="base")
     assert "Nothing. Runs that fail" in attention(client, phase)
+
+
+def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(client, phase):
+    runs = [
+        boards.scored_run(phase, boards.make_team(phase, name), value, system=name)
+        for name, value in (("Owl", 0.5), ("Elk", 0.4))
+    ]
+    said = attention(client, phase)
+    assert "no card" not in said
+    assert "legible first rank" not in said
+    Phase.objects.update(card_required=["model", "method"])
+    runs[0].card, runs[0].description = {"model": "open"}, "A method."
+    runs[0].save()
+    first, second = (run.evaluations.get() for run in runs)
+    facts = {"metric": "overlap_f1_micro", "test": "exact", "trials": 1024, "units": 10, "difference": 0.1}
+    for p, is_told in ((0.4, True), (0.001, False)):
+        save_comparisons([Comparison(first=first, second=second, p=p, **facts)])
+        bump_version(phase.pk)
+        said = attention(client, phase)
+        assert ("Any of 2 ranked systems may be first: no other is told apart" in said) == is_told
+    assert "1 scored run without all that the phase requires of run cards." in said
+
+
+def test_a_declared_task_without_a_card_is_told(client, phase, monkeypatch):
+    monkeypatch.setattr("scoring.web.organise.attention.card", lambda task: Card(""))
+    assert f"{phase.task} It has no card, so that nobody reads what is asked" in attention(client, phase)
 
 
 @pytest.mark.parametrize("slug", sorted(task_types()))

@@ -14,6 +14,7 @@ from citeboard.teams.models import Token
 from scoring.board.manual_scores import MAX_MEASURES, enter_measure
 from scoring.models import ManualMeasure, ManualScore
 from tasks.models import Organiser, Phase
+from tasks.models.seasons import bump_version
 from tasks.seasons.history import delete_phase, undo
 from tests import factories
 from tests.pages.reading import text_of
@@ -73,6 +74,25 @@ def test_they_stand_on_a_page_of_their_own_with_source_and_signature_and_rank_no
     )
     assert SOURCE in page
     assert "A baseline" not in page
+
+
+def test_those_of_runs_that_do_not_count_are_kept_and_stand_apart(client, phase, organiser):
+    """For organisers, and for the team on the page of the run; none of them is dropped."""
+    ada = phase.submissions.get(system="A's").team
+    worse = boards.scored_run(phase, ada, 0.2, system="Worse")
+    enter(client, organiser, phase, values=f"{lines(phase, FIRST)}\n{worse.pk} {SECOND}")
+    page = text_of(client.get(place(phase)))
+    assert "Of runs that do not count They are kept" in page
+    assert page.index("Of runs that do not count") < page.index(f"{worse.pk} {SECOND}")
+    assert "Worse" not in text_of(client.get(boards.address("outside", phase)))
+    run = reverse("submission", args=[worse.pk])
+    client.force_login(ada.memberships.get().user)
+    assert f"entered by hand Crowd rating {SECOND}" in text_of(client.get(run))
+    phase.submissions.filter(system="A's").update(status="withdrawn")
+    bump_version(phase.pk)
+    assert str(SECOND) in text_of(client.get(boards.address("outside", phase)))
+    Phase.objects.update(own_scores="nothing", board="organisers")
+    assert str(SECOND) not in text_of(client.get(run))
 
 
 def test_they_are_in_the_exports_and_the_api(client, phase, organiser):

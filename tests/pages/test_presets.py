@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from citeboard.core.audit import history
-from citeboard.teams.models import Token
+from citeboard.teams.models import Token, User
 from tasks.models import Organiser, Season
 from tasks.seasons.presets import PRESETS
 from tests.api.conftest import API
@@ -66,6 +68,26 @@ def test_what_is_wrong_stands_at_its_field(client, staff, field, value, words):
     assert answer.status_code == 422
     assert words.lower() in str(answer.context["form"].errors[field]).lower()
     assert Season.objects.count() == 1
+
+
+def test_staff_give_others_the_right_to_create_seasons_and_take_it_away(client, staff):
+    User.objects.filter(pk=staff.pk).update(is_superuser=True)
+    person, other = make_user(name="Petra"), Client()
+    other.force_login(person)
+
+    def give(action: str) -> None:
+        chosen = {"action": action, "_selected_action": [person.pk]}
+        client.post(reverse("admin:teams_user_changelist"), chosen)
+
+    assert other.get("/new-season/").status_code == 404
+    give("let_create_seasons")
+    assert "/new-season/" in other.get("/").content.decode()
+    assert other.post("/new-season/semeval/", {**GIVEN, **DATES}).status_code == 302
+    assert other.get("/seasons/ours/organise/").status_code == 200
+    assert history(person).first().words == "gave Petra the right to create seasons"
+    give("take_seasons_right")
+    assert other.get("/new-season/").status_code == 404
+    assert other.get("/seasons/ours/organise/").status_code == 200
 
 
 def test_a_season_is_made_from_a_preset_by_token(client, staff):

@@ -12,6 +12,7 @@ from citeboard.core import audit
 from citeboard.teams.models import User
 from tasks.models import Phase, Submission
 from tests import factories
+from tests.api.sending import score
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +63,20 @@ def test_what_the_task_does_not_give_is_no_oddity_of_a_run(client, scored):
     page = show(client, scored)
     assert "which is for the organisers to give and has nothing to do with this run" in page
     assert "Notes on this run" not in page
+
+
+def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored(client, waiting):
+    score(waiting)
+    lines = [json.dumps(dict(reversed(line.items()))) for line in factories.answers()]
+    content = "\r\n".join(lines).encode()
+    again = factories.make_submission(phase=waiting.phase, team=waiting.team, content=content)
+    theirs = factories.make_submission(phase=waiting.phase, content=content + b" ")
+    told = f"the same answers were sent before in another file, as run {waiting.number}"
+    assert told not in show(client, again)
+    for run in (again, theirs, again):
+        score(run)
+    assert show(client, again).count(told) == 1
+    assert theirs.warnings == []
 
 
 def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):

@@ -1,8 +1,12 @@
 """Mail servers that do what servers do."""
 
+import datetime as dt
+from unittest.mock import patch
+
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 
+from tasks.jobs import mails
 from tasks.jobs.mails import send_mails
 
 
@@ -16,7 +20,11 @@ def refuse_connections(monkeypatch, trouble: Exception | None = None) -> None:
 
 
 def letters_to(person) -> list[str]:
-    """What the person was sent, each as its subject and its text, without the links at the end."""
-    send_mails()
+    """What the person was sent, each as its subject and its text, without the links at the end.
+
+    Each goes at once; that several become one is in `test_notifications`.
+    """
+    with patch.object(mails, "TOGETHER", dt.timedelta()):
+        send_mails()
     own = [letter for letter in mail.outbox if letter.to == [person.email]]
     return [f"{letter.subject}\n\n{letter.body.partition('-- ')[0]}".strip() for letter in own]

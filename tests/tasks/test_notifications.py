@@ -23,7 +23,7 @@ from tasks.seasons.organisers import add_organiser
 from tasks.seasons.phase_acts import move_phase
 from tasks.submissions.run_acts import disqualify, give_tries
 from tests import factories
-from tests.scoring import sheets
+from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +71,32 @@ def scored(run: Submission) -> Job:
 
 def wants_mail(person, kind: Kind) -> None:
     choose(user=person, wanted={kind: Channel.MAIL})
+
+
+def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(phase, team, ada, organiser):
+    """The first goes at once, and what comes within ten minutes after it goes together."""
+    phase.runs_per_day = 3
+    phase.save()
+    announce(season=phase.task.season, text="Welcome.", by=organiser)
+    assert send_mails() == 1
+    for number in range(1, 6):
+        announce(season=phase.task.season, text=f"News {number}.", by=organiser)
+    give_tries(phase=phase, team=team, tries=2, reason="An outage.", by=organiser)
+    assert send_mails() == 0
+    remind_of_deadlines(CLOSES - dt.timedelta(hours=1))
+    assert send_mails() == 1
+    assert "closes at" in mail.outbox[-1].subject
+    later = timezone.now() - dt.timedelta(minutes=11)
+    Job.all_kinds.filter(state="done").update(finished_at=later)
+    Job.all_kinds.filter(state="queued").update(due_at=timezone.now())
+    assert send_mails() == 1
+    letter = mail.outbox[-1]
+    assert letter.to == [ada.email]
+    assert letter.subject == "[Citeboard] Announcement of The season, and 5 more"
+    assert [letter.body.count(words) for words in ("News 1.", "News 5.", "An outage.")] == [1, 1, 1]
+    assert letter.body.count("/unsubscribe/") == 2
+    assert send_mails() == 0
+    assert not Job.all_kinds.exclude(state="done").filter(kind="mail").exists()
 
 
 def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, team, ada):
@@ -132,10 +158,32 @@ def test_runs_that_are_scored_again_are_told_once_for_all_of_a_team(phase, team,
         (
             "[Citeboard] Runs of Night Shift in Task 1A, Final were scored again\n\n"
             "Runs of Night Shift in Task 1A, Final were scored again.\n\n"
-            "They are scored against version 1 of the gold. Nothing has to be sent again.\n\n"
+            "Gold, options and rules are the same as before. Nothing has to be sent again.\n\n"
             "https://board.example.org/runs/"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("gold", "They are scored against version 1 of the gold."),
+        ("options_digest", "Options of the task were changed."),
+        ("rules", "The rules of the task were changed."),
+    ],
+)
+def test_what_is_told_of_runs_that_are_scored_again_names_what_changed(phase, team, ada, before, words):
+    job = scored(factories.make_submission(phase=phase, team=team))
+    same = {"submission": job.submission, "gold": job.gold, "rules": job.rules, "options_digest": "d"}
+    Job.objects.filter(pk=job.pk).update(options_digest="d")
+    other = boards.make_gold(phase, 2) if before == "gold" else "other"
+    ended = {"state": "done", "finished_at": job.created_at - dt.timedelta(hours=1)}
+    Job.objects.create(**{**same, before: other}, **ended)
+    leases.restart(job)
+    leases.complete(engine.claim(job.pk, "worker"), lambda: None)
+    Job.all_kinds.filter(kind="mail").update(due_at=timezone.now())
+    [letter] = letters_to(ada)
+    assert f"were scored again.\n\n{words} Nothing has to be sent again." in letter
 
 
 def test_a_deadline_within_48_hours_is_told_once(phase, team, ada):

@@ -29,6 +29,8 @@ ACTIONS = {
     "member-removed": _("removed %(person)s"),
     "lead-handed-over": _("handed the lead over to %(person)s"),
     "first-organiser": _("made the first account that may organise"),
+    "seasons-allowed": _("gave %(person)s the right to create seasons"),
+    "seasons-allowed/not": _("took the right to create seasons from %(person)s"),
     "second-factor-removed": _("removed the second factor of %(person)s"),
     "join-asked": _("asked to join"),
     "join-taken-back": _("took back asking to join"),
@@ -147,6 +149,8 @@ ACTIONS = {
     "judgements-imported/published": _("put people's ratings of %(run)s on the board"),
     "judgements-imported/removed": _("took people's ratings of %(run)s off the board"),
     "sheet": _("made a sheet for human evaluation: %(instances)s of %(runs)s"),
+    "annotator-added": _("added the annotator %(annotator)s to sheet %(sheet)s"),
+    "ratings-brought": _("brought %(ratings)s of %(annotator)s for sheet %(sheet)s"),
     "annotator-removed": _("removed the annotator %(annotator)s with %(ratings)s"),
     "sheet-adjudication/none": _("lets annotators' ratings stand as they are on sheet %(sheet)s"),
     "sheet-adjudication": _(

@@ -14,6 +14,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import Permission
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -312,6 +313,17 @@ class AccountAdapter(DefaultAccountAdapter):
 
 def public_address(link: str) -> str:
     return f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
+
+
+def allow_seasons(*, user: User, may: bool, by: Any) -> None:
+    """The right to create seasons, for who is not staff."""
+    with transaction.atomic():
+        right = Permission.objects.get(content_type__app_label="tasks", codename="add_season")
+        if user.user_permissions.filter(pk=right.pk).exists() == may:
+            return
+        (user.user_permissions.add if may else user.user_permissions.remove)(right)
+        key = "seasons-allowed" if may else "seasons-allowed/not"
+        audit.record(key, actor=by, subject=user, place=user, facts={"person": user})
 
 
 def remove_second_factor(*, user: User, by: Any) -> None:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
 from citeboard.core.words import sentence
-from citeboard.teams.accounts import remove_second_factor, revoke_token
+from citeboard.teams.accounts import allow_seasons, remove_second_factor, revoke_token
 from citeboard.teams.membership import MembershipRefused, add_member, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, Token, User
 
@@ -20,7 +20,19 @@ class UserAdmin(NotedAdmin):
     search_fields = ["email", "name"]
     fields = ["email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login"]
     readonly_fields = ["email", "date_joined", "last_login"]
-    actions = ["remove_second_factor"]
+    actions = ["remove_second_factor", "let_create_seasons", "take_seasons_right"]
+
+    @admin.action(description="Give the right to create seasons", permissions=["change"])
+    def let_create_seasons(self, request: HttpRequest, people: QuerySet[Any]) -> None:
+        for person in people:
+            allow_seasons(user=person, may=True, by=request.user)
+        self.message_user(request, "They may create seasons, which they then organise.")
+
+    @admin.action(description="Take the right to create seasons", permissions=["change"])
+    def take_seasons_right(self, request: HttpRequest, people: QuerySet[Any]) -> None:
+        for person in people:
+            allow_seasons(user=person, may=False, by=request.user)
+        self.message_user(request, "They create no seasons any more; those that they organise stay theirs.")
 
     @admin.action(description="Remove the second factor", permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, people: QuerySet[Any]) -> None:

@@ -3,6 +3,9 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
+from typing import Self
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
@@ -15,6 +18,8 @@ from citeboard.core.words import counted, listed
 from scoring.board.confirming import results_of
 from scoring.board.counting import board_gold, failed_against, unsettled
 from scoring.board.leak_budget import probe_in_words
+from scoring.board.standings import standings
+from scoring.board.visibility import Audience
 from scoring.models import Evaluation
 from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.gold.early import kept_back
@@ -30,7 +35,9 @@ from tasks.models import (
     Season,
     Submission,
 )
+from tasks.models.run_cards import COSTS, METHOD
 from tasks.notifications.events import AHEAD
+from tasks.seasons.cards import card
 
 Status = Submission.Status
 
@@ -66,10 +73,14 @@ class Concern:
 
     name: str
     title: str
-    advice: str
     lines: Sequence[Line]
     total: int
+    advice: str = ""
     all_href: str = ""
+
+    @classmethod
+    def of(cls, name: str, title: str, lines: Sequence[Line], advice: str = "") -> Self:
+        return cls(name=name, title=title, lines=lines[:SHOWN], total=len(lines), advice=advice)
 
     @property
     def more(self) -> int:
@@ -84,6 +95,8 @@ def concerns(season: Season) -> list[Concern]:
         _kept_back(season),
         _changed_before_the_end(season),
         _without_baseline(season),
+        _without_card(season),
+        _without_first_rank(season),
         _mails_given_up(season),
         _columns_without_value(season),
         _same_files(season),
@@ -163,7 +176,7 @@ def _gold_problems(season: Season) -> Concern:
                 words = _("The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s.")
             words %= {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
             lines.append(Line(name=name, href=href, words=words, since=newest.created_at))
-    return Concern(name="gold", title=_("Gold"), advice="", lines=lines, total=len(lines))
+    return Concern.of("gold", _("Gold"), lines)
 
 
 def _kept_back(season: Season) -> Concern:
@@ -175,13 +188,8 @@ def _kept_back(season: Season) -> Concern:
         )
         for early in kept_back(_phases(season).filter(closes__gt=now()))
     ]
-    return Concern(
-        name="kept-back",
-        title=_("Kept back by another phase"),
-        advice=_("These phases show it by their own settings; it is shown from the instant that is named."),
-        lines=lines[:SHOWN],
-        total=len(lines),
-    )
+    advice = _("These phases show it by their own settings; it is shown from the instant that is named.")
+    return Concern.of("kept-back", _("Kept back by another phase"), lines, advice)
 
 
 def _changed_before_the_end(season: Season) -> Concern:
@@ -198,12 +206,11 @@ def _changed_before_the_end(season: Season) -> Concern:
         for phase in soon
         if changed is not None
     ]
-    return Concern(
-        name="late-changes",
-        title=_("Changed within 48 hours of an end"),
-        advice=_("Teams may not have seen it; announce it, or move the end."),
-        lines=lines,
-        total=len(lines),
+    return Concern.of(
+        "late-changes",
+        _("Changed within 48 hours of an end"),
+        lines,
+        _("Teams may not have seen it; announce it, or move the end."),
     )
 
 
@@ -214,8 +221,48 @@ def _without_baseline(season: Season) -> Concern:
     href = _address("organise-baselines", season)
     words = _("No baseline stands on the board, so that nobody can tell what a score is worth.")
     lines = [Line(name=f"{phase.task}, {phase}", href=href, words=words) for phase in phases]
-    return Concern(
-        name="no-baseline", title=_("Boards without a baseline"), advice="", lines=lines, total=len(lines)
+    return Concern.of("no-baseline", _("Boards without a baseline"), lines)
+
+
+def _without_card(season: Season) -> Concern:
+    """Tasks that do not say what they ask, and runs that do not say what a phase requires by now."""
+    words = _("It has no card, so that nobody reads what is asked and in which format.")
+    href = _address("organise-settings", season)
+    lines = [
+        Line(name=str(task), href=href, words=words)
+        for task in season.tasks.filter(is_reported_only=False)
+        if not card(task).text.strip()
+    ]
+    for phase in _phases(season):
+        empty = {METHOD: Q(description=""), COSTS: Q(team_figures=None)}
+        lacks = [empty.get(name, ~Q(card__has_key=name)) for name in phase.card_required]
+        standing = Submission.objects.filter(phase=phase, team__isnull=False, status=Status.SCORED)
+        lacking = standing.filter(reduce(or_, lacks), exclusion="").count() if lacks else 0
+        if lacking:
+            words = _("%(runs)s without all that the phase requires of run cards.")
+            words %= {"runs": counted(lacking, "scored run")}
+            lines.append(
+                Line(name=f"{phase.task}, {phase}", href=_address("organise-runs", season), words=words)
+            )
+    return Concern.of("no-card", _("What has no card"), lines)
+
+
+def _without_first_rank(season: Season) -> Concern:
+    lines = []
+    for phase in _phases(season).filter(opens__lte=now()):
+        board = standings(phase, None, audience=Audience.ORGANISER)
+        ranked = sum(row.rank is not None for row in board.rows)
+        if 1 < ranked == len(board.may_be_first):
+            words = _("Any of %(systems)s may be first: no other is told apart from rank one.")
+            why = board.separation.sentences if board.separation else ()
+            words = " ".join([words % {"systems": counted(ranked, "ranked system")}, *why])
+            href = reverse("board", args=[season.slug, phase.task.slug, phase.slug])
+            lines.append(Line(name=f"{phase.task}, {phase}", href=href, words=words))
+    return Concern.of(
+        "no-first-rank",
+        _("Boards without a legible first rank"),
+        lines,
+        _("A larger test set tells more apart; the page of the gold says how large."),
     )
 
 
@@ -264,12 +311,11 @@ def _columns_without_value(season: Season) -> Concern:
         for rules in task.rules
         if (lacking := task.task_type.without_value(rules, task.options))
     ]
-    return Concern(
-        name="columns-without-value",
-        title=_("Metrics without a value"),
-        advice=_("Give the option and score the runs again, or leave the rules out."),
-        lines=lines,
-        total=len(lines),
+    return Concern.of(
+        "columns-without-value",
+        _("Metrics without a value"),
+        lines,
+        _("Give the option and score the runs again, or leave the rules out."),
     )
 
 
@@ -328,15 +374,14 @@ def _contested_results(season: Season) -> Concern:
         for result in results_of(phase)
         if result.said is not None and result.is_contested
     ]
-    return Concern(
-        name="contested-results",
-        title=_("Contested results"),
-        advice=_(
+    return Concern.of(
+        "contested-results",
+        _("Contested results"),
+        lines,
+        _(
             "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
             "confirmation with a reason."
         ),
-        lines=lines[:SHOWN],
-        total=len(lines),
     )
 
 
@@ -361,7 +406,6 @@ def _open_questions(season: Season) -> Concern:
     return Concern(
         name="open-questions",
         title=_("Questions without an answer"),
-        advice="",
         lines=[
             Line(
                 name=_("Question %(number)s") % {"number": question.pk},
@@ -409,20 +453,17 @@ def _unserved_queues(season: Season) -> Concern:
         for queue, runs, oldest in sorted(rows)
         if (why := why_unserved(queue))
     ]
-    return Concern(
-        name="unserved-queues",
-        title=_("Queues that nothing is taken from"),
-        advice=_(
-            "A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it."
-        ),
-        lines=lines,
-        total=len(lines),
+    return Concern.of(
+        "unserved-queues",
+        _("Queues that nothing is taken from"),
+        lines,
+        _("A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it."),
     )
 
 
 def _teams_without_score(season: Season) -> Concern:
     if not any(phase.opens <= now() for phase in _phases(season)):
-        return Concern(name="teams-without-score", title="", advice="", lines=(), total=0)
+        return Concern.of("teams-without-score", "", ())
     scored = Submission.objects.filter(
         phase__task__season=season, team=OuterRef("team"), status=Status.SCORED
     )
@@ -447,7 +488,6 @@ def _teams_without_score(season: Season) -> Concern:
     return Concern(
         name="teams-without-score",
         title=_("Teams without a scored run"),
-        advice="",
         lines=lines,
         total=entries.count(),
         all_href=_address("organise-teams", season),

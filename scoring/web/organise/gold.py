@@ -19,7 +19,7 @@ from scoring.acts.rehearsal import AskFirst, perform
 from scoring.background.kinds import jobs_of
 from scoring.board.comparisons import counted_units, gold_power
 from scoring.board.planning import PlanForm
-from scoring.board.who_knows import GROUPS, as_json, who_knows
+from scoring.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
 from scoring.ops.doctor import TaskModels, needs_of
 from scoring.tools.baselines import baselines_of, has_papers
@@ -111,6 +111,7 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
     phases: dict[tuple[int, str], list[rescoring.Progress]] = {}
     for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
         phases.setdefault((phase.task_id, phase.split), []).append(rescoring.progress(phase))
+    shared = shared_by_split(season)
     return [
         {
             "task": task,
@@ -118,6 +119,7 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
             "versions": versions.get((task.pk, split), []),
             "power": gold_power(known[0]) if (known := versions.get((task.pk, split))) else None,
             "phases": phases.get((task.pk, split), []),
+            "shared": shared.get((task.pk, split), []),
         }
         for task, split in form.splits.values()
     ]

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from citeboard.core import audit
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
 from scoring.acts import gold as acts
@@ -203,8 +205,13 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
         try:
             with received(form.cleaned_data["file"]) as upload:
                 given = read_ratings(upload.path, sheet, upload.filename, request.user)
-            annotator = add_name(sheet=sheet, name=form.cleaned_data["name"].strip())
-            texts = counted(save_ratings(annotator=annotator, ratings=given), "text")
+            with transaction.atomic():
+                name = form.cleaned_data["name"].strip()
+                annotator = add_name(sheet=sheet, name=name, by=request.user)
+                rated = save_ratings(annotator=annotator, ratings=given)
+                facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
+                audit.record("ratings-brought", actor=request.user, subject=sheet, place=season, facts=facts)
+            texts = counted(rated, "text")
             return _("%(texts)s rated by %(name)s.") % {"texts": texts, "name": annotator}
         except AnnotatorRefused as refused:
             form.add_error("name", sentence(refused))

@@ -203,12 +203,19 @@ errata = pages.fills(
     "phases",
     shows=lambda request, phase: {"errata": all_errata(phase)},
 )
+
+
+def _measures(request: HttpRequest, phase: Phase) -> list[tuple[ManualMeasure, str, str]]:
+    standing = {row.submission for row in standings(phase, request.user).rows}
+    return [(measure, *lines_of(measure, standing)) for measure in ManualMeasure.objects.filter(phase=phase)]
+
+
 manual_scores = pages.fills(
     acts.ENTER_MEASURE,
     "organise/outside.html",
     "phases",
     shows=lambda request, phase: {
-        "measures": [(measure, lines_of(measure)) for measure in ManualMeasure.objects.filter(phase=phase)],
+        "measures": _measures(request, phase),
         "runs": Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
         .select_related("team")
         .order_by("pk"),

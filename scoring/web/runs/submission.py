@@ -21,7 +21,7 @@ from scoring.board.differences import hidden_classes
 from scoring.board.gold_changes import change_of_run
 from scoring.board.label_shares import run_shares
 from scoring.board.leak_budget import limits_in_words
-from scoring.board.manual_scores import reported_of
+from scoring.board.manual_scores import entered_of, reported_of
 from scoring.board.standings import standing_of
 from scoring.comparison.reading import rights_to
 from scoring.models import Receipt
@@ -62,6 +62,7 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
         **_context(request, run, progress_of(run)),
         **confirming(run, request.user),
         "team_reported": reported_of(run),
+        "entered": entered_of(run) if visibility.may_see_scores(run, request.user) else [],
         "events": events(run, request.user),
         "may_describe": _is_member(run, request.user),
         "run_card": card_lines(run.card),
