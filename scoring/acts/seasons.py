@@ -239,43 +239,26 @@ class MailForm(ActForm):
 
     group = forms.ChoiceField(label=_("To"), choices=Group.choices)
     phase = forms.IntegerField(
-        label=_("Phase"),
-        required=False,
-        min_value=1,
-        max_value=MAX_NUMBER,
-        widget=forms.Select,
-        help_text=_("Whose runs and results decide who is meant."),
+        label=_("By runs and results of"), required=False, min_value=1, max_value=MAX_NUMBER
     )
     subject = forms.CharField(label=_("Subject"), max_length=MAX_MAIL_SUBJECT)
     text = forms.CharField(
-        label=_("Text"),
-        max_length=MAX_MAIL_TEXT,
-        widget=forms.Textarea(attrs={"rows": 8}),
-        help_text=_("As it is read in a mail, without markup."),
+        label=_("Text, without markup"), max_length=MAX_MAIL_TEXT, widget=forms.Textarea(attrs={"rows": 8})
     )
     api = {"phase": "The number of a phase, whose runs and results decide; all, where it is left out."}
 
     def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
         super().__init__(data, of=of)
-        phases = models.Phase.objects.filter(task__season=of).select_related("task")
-        named = [
-            (phase.pk, f"{phase.task}, {phase}") for phase in phases.order_by("task__position", "position")
-        ]
-        self.fields["phase"].widget.choices = [("", _("all phases")), *named]  # type: ignore[attr-defined]
+        phases = models.Phase.objects.filter(task__season=of).order_by("task__position", "position")
+        named = [(phase.pk, f"{phase.task}, {phase}") for phase in phases.select_related("task")]
+        self.fields["phase"].widget = forms.Select(choices=[("", _("all phases")), *named])
 
 
 class ArchiveForm(ActForm):
     """What stands in the archive."""
 
-    version = forms.CharField(
-        label=_("Version"), max_length=40, initial="1", help_text=_("Of a deposit, such as 1 or 2026.1.")
-    )
-    with_gold = forms.BooleanField(
-        label=_("With all gold, which is released"),
-        required=False,
-        help_text=_("Even so without what a phase keeps secret. Else with what everybody may download."),
-    )
-    api = {"version": {"default": "1", "required": False}}
+    version = forms.CharField(label=_("Version, of a deposit"), max_length=40, initial="1")
+    with_gold = forms.BooleanField(label=_("With all gold that no phase keeps secret"), required=False)
 
 
 class ReportForm(ActForm):

@@ -13,7 +13,6 @@ from citeboard.core.api import CONFLICT
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
 from scoring.acts import gold as acts
-from scoring.acts.seasons import MAKE_ARCHIVE
 from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import ProblemSerializer, address, names_in
@@ -120,17 +119,8 @@ for act, where, what in (
         is_upload=True,
         name=what,
     )
-does(
-    MAKE_ARCHIVE,
-    "seasons/<slug:slug>/archive/",
-    operation_id="make_archive",
-    gives=_accepted,
-    answers=BackgroundJobSerializer,
-    status=202,
-    responses=ASKED,
-    name="season-archive",
-    lets_out=False,
-)
+
+
 does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", operation_id="publish_sheet")
 does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", operation_id="take_sheet_back")
 does(acts.PUBLISH_JUDGEMENTS, "submissions/<int:pk>/judgements/publish/", operation_id="publish_judgements")

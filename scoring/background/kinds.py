@@ -170,8 +170,7 @@ def ask_for_archive(*, season: Season, version: str, with_gold: bool, by: User) 
 
 def archives_of(season: Season) -> list[BackgroundJob]:
     """Those that are kept, the newest first."""
-    made = BackgroundJob.objects.filter(season=season, kind=Kind.ARCHIVE, job__state=State.DONE)
-    return list(made.select_related("asked_by"))
+    return list(BackgroundJob.objects.filter(season=season, kind=Kind.ARCHIVE, job__state=State.DONE))
 
 
 #: An archive of an earlier state may be had for so long, as long as who may see what is the same.
@@ -376,21 +375,15 @@ def outcome_of(job: BackgroundJob) -> tuple[str, str]:
         words = _("%(runs)s scored; nothing of it is kept.")
         return words % {"runs": counted(len(made["scores"]), "run")}, ""
     if job.kind == Kind.ARCHIVE:
-        return archive_in_words(made), reverse("organise-archive-zip", args=[season, job.pk])
+        words = _("The archive is made, with %(boards)s, %(runs)s and %(gold)s.")
+        counts = {"gold": counted(made["gold"], "version of gold", "versions of gold")}
+        words %= {**counts, "boards": counted(made["boards"], "board"), "runs": counted(made["runs"], "run")}
+        if made["withheld"]:
+            left_out = _("Without runs and gold of what is not over or still secret: %(phases)s.")
+            words = f"{words} {left_out % {'phases': listed(made['withheld'])}}"
+        return words, reverse("organise-archive-zip", args=[season, job.pk])
     view = "" if job.asked_by_id else "?as=everybody"
     return _("The zip is made."), reverse("overview-paper-zip", args=[season]) + view
-
-
-def archive_in_words(made: Mapping[str, Any]) -> str:
-    words = _("The archive is made, with %(boards)s, %(runs)s and %(gold)s.") % {
-        "boards": counted(made["boards"], "board"),
-        "runs": counted(made["runs"], "run"),
-        "gold": counted(made["gold"], "version of gold", "versions of gold"),
-    }
-    if made["withheld"]:
-        left_out = _("Without runs and gold of what is not over or still secret: %(phases)s.")
-        words = f"{words} {left_out % {'phases': listed(made['withheld'])}}"
-    return words
 
 
 def begun_from(job: BackgroundJob) -> str:

@@ -3,7 +3,7 @@
 import datetime as dt
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
@@ -22,7 +22,7 @@ from citeboard.core import audit
 from citeboard.core.database import database_now, from_now
 from citeboard.teams.membership import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
-from tasks.jobs.engine import PostedKind, claim, end_lease, new_job, row_of
+from tasks.jobs.engine import PostedKind, claim, end_lease, new_job
 from tasks.models import Job, Notification
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.events import OF_DATES
@@ -87,10 +87,8 @@ def send_mails() -> int:
             if not _is_wanted(row):
                 end_lease(job, state=State.CANCELLED, finished_at=from_now())
                 continue
-            if (later := _after_the_last(row)) is not None:
-                end_lease(job, state=State.QUEUED, due_at=later, is_counted=False)
+            if not (together := _together(job, row)):
                 continue
-            together = [(job, row), *_due_with(job, row)]
             mail = mail_of(*(told for _job, told in together))
             mail.connection = connection
             pause = from_now(int(min(30 * 60, 60 * 2 ** min(job.attempt - 1, 10))))
@@ -125,32 +123,23 @@ def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
         end_lease(job, **facts)
 
 
-def _waits_for_others(row: Notification) -> bool:
-    return bool(TOGETHER) and row.kind not in OF_DATES
-
-
-def _after_the_last(row: Notification | MailedInvitation) -> dt.datetime | None:
-    """Until when it waits since the person has just had a mail; what else comes until then goes with it."""
-    if isinstance(row, MailedInvitation) or not _waits_for_others(row):
-        return None
-    sent = Notification.objects.filter(user=row.user, job__state=State.DONE).exclude(kind__in=OF_DATES)
-    last = sent.aggregate(last=Max("job__finished_at"))["last"]
-    until = last and last + TOGETHER
-    return until if until and until > database_now() else None
-
-
-def _due_with(job: Job, row: Notification | MailedInvitation) -> Iterator[tuple[Job, Notification]]:
-    """What else the person is due to be told, which becomes one mail with it."""
-    if isinstance(row, MailedInvitation) or not _waits_for_others(row):
-        return
-    same = Notification.objects.filter(user=row.user, job__in=NOTIFICATIONS.due.order_by())
-    for number in list(same.exclude(kind__in=OF_DATES).order_by("pk").values_list("job", flat=True)):
-        if (other := claim(number, job.lease_owner, NOTIFICATIONS.due)) is not None:
-            told = row_of(other)
-            if _is_wanted(told):
-                yield other, told
-            else:
-                end_lease(other, state=State.CANCELLED, finished_at=from_now())
+def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job, Any]]:
+    """With what else the person is due to be told; nothing, and later, where their last mail is too new."""
+    taken: list[tuple[Job, Any]] = [(job, row)]
+    if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:
+        return taken
+    own = Notification.objects.filter(user=row.user).exclude(kind__in=OF_DATES)
+    last = own.filter(job__state=State.DONE).aggregate(last=Max("job__finished_at"))["last"]
+    if last is not None and last + TOGETHER > database_now():
+        end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
+        return []
+    for told in own.filter(job__in=NOTIFICATIONS.due.order_by()).order_by("pk"):
+        other = claim(told.job_id or 0, job.lease_owner, NOTIFICATIONS.due)
+        if other is not None and _is_wanted(told):
+            taken.append((other, told))
+        elif other is not None:
+            end_lease(other, state=State.CANCELLED, finished_at=from_now())
+    return taken
 
 
 def queue_invitation() -> int:
@@ -228,18 +217,12 @@ def mail_of(row: Notification | MailedInvitation, *others: Notification) -> Emai
 def notification_mail(*told: Notification) -> EmailMessage:
     """Of what one person is told at once; a link ends e-mails of each kind."""
     person, words = told[0].user, [words_of(row) for row in told]
+    kinds = {row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)]) for row in told}
     choose = f"{settings.BASE_URL}{reverse('message-choices')}"
-    leave = {
-        Kind(row.kind).label: f"{settings.BASE_URL}"
-        f"{reverse('unsubscribe', args=[unsubscribe_secret(person, row.kind)])}"
-        for row in told
-    }
     foot = [_("Choose what you are told of: %(address)s") % {"address": choose}]
-    for kind, address in leave.items():
-        sent_for = _("Sent for: %(kind)s.") % {"kind": kind}
-        ends = _("No more such e-mails: %(address)s") % {"address": address}
-        foot = [sent_for, *foot, ends] if len(leave) == 1 else [*foot, f"{sent_for} {ends}"]
-    parts = [f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words]
+    for kind, path in kinds.items():
+        foot.append(_("Sent for: %(kind)s.") % {"kind": Kind(kind).label})
+        foot.append(_("No more such e-mails: %(address)s") % {"address": f"{settings.BASE_URL}{path}"})
     # A title holds names that people chose; a subject is one line.
     subject = " ".join(words[0].title.split())
     if len(told) > 1:
@@ -249,12 +232,9 @@ def notification_mail(*told: Notification) -> EmailMessage:
         "Message-ID": f"<notification-{told[0].pk}@{urlsplit(settings.BASE_URL).hostname}>",
         "Auto-Submitted": "auto-generated",
     }
-    if len(leave) == 1:
-        headers["List-Unsubscribe"] = f"<{next(iter(leave.values()))}>"
+    if len(kinds) == 1:
+        headers["List-Unsubscribe"] = f"<{settings.BASE_URL}{kinds[told[0].kind]}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    return EmailMessage(
-        subject=f"[Citeboard] {subject}",
-        body="\n\n\n".join(parts) + "\n\n-- \n" + "\n".join(foot) + "\n",
-        to=[person.email],
-        headers=headers,
-    )
+    parts = [f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words]
+    body = "\n\n\n".join(parts) + "\n\n-- \n" + "\n".join(foot) + "\n"
+    return EmailMessage(f"[Citeboard] {subject}", body, to=[person.email], headers=headers)

@@ -445,7 +445,6 @@ TABLE = {
     ),
     "api:acceptances": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:announcement": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
-    "api:season-archive": post((401, 404, 404, 404, 404, 202, 404, 202), TOKEN_FIRST),
     "api:mails": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:announcements": read(EVERYBODY),
     "api:one-announcement": Row(

@@ -75,17 +75,17 @@ def test_staff_give_others_the_right_to_create_seasons_and_take_it_away(client, 
     person, other = make_user(name="Petra"), Client()
     other.force_login(person)
 
-    def give(action: str) -> None:
-        chosen = {"action": action, "_selected_action": [person.pk]}
+    def give_or_take() -> None:
+        chosen = {"action": "right_to_create_seasons", "_selected_action": [person.pk]}
         client.post(reverse("admin:teams_user_changelist"), chosen)
 
     assert other.get("/new-season/").status_code == 404
-    give("let_create_seasons")
+    give_or_take()
     assert "/new-season/" in other.get("/").content.decode()
     assert other.post("/new-season/semeval/", {**GIVEN, **DATES}).status_code == 302
     assert other.get("/seasons/ours/organise/").status_code == 200
     assert history(person).first().words == "gave Petra the right to create seasons"
-    give("take_seasons_right")
+    give_or_take()
     assert other.get("/new-season/").status_code == 404
     assert other.get("/seasons/ours/organise/").status_code == 200
 

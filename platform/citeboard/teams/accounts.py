@@ -30,6 +30,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core import audit, middleware
 from citeboard.core.lookalikes import written_otherwise
+from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token, User
 
 #: More valid tokens than this are a sign that old ones are not revoked.
@@ -315,15 +316,15 @@ def public_address(link: str) -> str:
     return f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
 
 
-def allow_seasons(*, user: User, may: bool, by: Any) -> None:
-    """The right to create seasons, for who is not staff."""
+def allow_seasons(*, user: User, by: Any) -> AuditEntry:
+    """Give who is not staff the right to create seasons, or take it from who has it."""
     with transaction.atomic():
         right = Permission.objects.get(content_type__app_label="tasks", codename="add_season")
-        if user.user_permissions.filter(pk=right.pk).exists() == may:
-            return
-        (user.user_permissions.add if may else user.user_permissions.remove)(right)
-        key = "seasons-allowed" if may else "seasons-allowed/not"
-        audit.record(key, actor=by, subject=user, place=user, facts={"person": user})
+        own = user.user_permissions
+        has_it = own.filter(pk=right.pk).exists()
+        own.remove(right) if has_it else own.add(right)
+        key = "seasons-allowed/not" if has_it else "seasons-allowed"
+        return audit.record(key, actor=by, subject=user, place=user, facts={"person": user})
 
 
 def remove_second_factor(*, user: User, by: Any) -> None:

@@ -20,19 +20,13 @@ class UserAdmin(NotedAdmin):
     search_fields = ["email", "name"]
     fields = ["email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login"]
     readonly_fields = ["email", "date_joined", "last_login"]
-    actions = ["remove_second_factor", "let_create_seasons", "take_seasons_right"]
+    actions = ["remove_second_factor", "right_to_create_seasons"]
 
-    @admin.action(description="Give the right to create seasons", permissions=["change"])
-    def let_create_seasons(self, request: HttpRequest, people: QuerySet[Any]) -> None:
+    @admin.action(description="Give the right to create seasons, or take it", permissions=["change"])
+    def right_to_create_seasons(self, request: HttpRequest, people: QuerySet[Any]) -> None:
         for person in people:
-            allow_seasons(user=person, may=True, by=request.user)
-        self.message_user(request, "They may create seasons, which they then organise.")
-
-    @admin.action(description="Take the right to create seasons", permissions=["change"])
-    def take_seasons_right(self, request: HttpRequest, people: QuerySet[Any]) -> None:
-        for person in people:
-            allow_seasons(user=person, may=False, by=request.user)
-        self.message_user(request, "They create no seasons any more; those that they organise stay theirs.")
+            entry = allow_seasons(user=person, by=request.user)
+            self.message_user(request, f"You {entry.words}.")
 
     @admin.action(description="Remove the second factor", permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, people: QuerySet[Any]) -> None:

@@ -28,7 +28,7 @@ from scoring.acts.seasons import (
     FROM_PRESET,
     MAKE_ARCHIVE,
 )
-from scoring.background.kinds import archive_in_words, archives_of, jobs_of
+from scoring.background.kinds import archives_of, jobs_of, outcome_of
 from scoring.board.leak_budget import budget_of
 from scoring.exchange.formats import ZIP
 from scoring.exchange.results import file_name
@@ -307,12 +307,16 @@ def season_toml(request: HttpRequest, season: Season) -> Answer:
     return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
 
 
-def _archives(request: HttpRequest, season: Season) -> dict[str, Any]:
-    made = [{"job": job, "words": archive_in_words(job.result)} for job in archives_of(season)]
-    return {"jobs": jobs_of(season, Kind.ARCHIVE), "made": made}
-
-
-archive = fills(MAKE_ARCHIVE, "organise/archive.html", "file", shows=_archives, then=to_job)
+archive = fills(
+    MAKE_ARCHIVE,
+    "organise/archive.html",
+    "file",
+    shows=lambda request, season: {
+        "jobs": jobs_of(season, Kind.ARCHIVE),
+        "made": [(job, outcome_of(job)[0]) for job in archives_of(season)],
+    },
+    then=to_job,
+)
 
 
 @organisers.page()
