@@ -338,6 +338,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
     for split, gold in after.gold.items():
         was = before.gold.get(split)
         if was is None or was.pk != gold.pk:
+            known = before.shared.get(split, [])
             yield GoldStep(
                 split=f"{gold.task}, {gold.split}",
                 version=gold.number,
@@ -345,11 +346,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 before=was.number if was else None,
                 instances=gold.instances,
                 counts=compared(was, gold) if was else None,
-                shared=[
-                    words
-                    for words in after.shared.get(split, [])
-                    if words not in before.shared.get(split, [])
-                ],
+                shared=[words for words in after.shared.get(split, []) if words not in known],
             )
 
 

@@ -168,11 +168,6 @@ def ask_for_archive(*, season: Season, version: str, with_gold: bool, by: User) 
     return ask(Kind.ARCHIVE, season, {"version": version, "with_gold": bool(with_gold)}, by=by)
 
 
-def archives_of(season: Season) -> list[BackgroundJob]:
-    """Those that are kept, the newest first."""
-    return list(BackgroundJob.objects.filter(season=season, kind=Kind.ARCHIVE, job__state=State.DONE))
-
-
 #: An archive of an earlier state may be had for so long, as long as who may see what is the same.
 STILL_GIVEN = dt.timedelta(hours=1)
 

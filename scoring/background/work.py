@@ -1,9 +1,12 @@
+from collections.abc import Callable
+
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.words import sentence
+from citeboard.teams.models import User
 from scoring.background import kinds
 from scoring.human.claim_review import JudgementsRefused
 from scoring.human.sheets import SheetRefused
@@ -20,12 +23,12 @@ from tasks.seasons.access import may_organise
 
 Kind = BackgroundJob.Kind
 
-PREPARED = {
+PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     Kind.SHEET: kinds.prepared_sheet,
     Kind.LABELS: kinds.prepared_labels,
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
-    # In a room above, which is woken by its name.
+    # In a room above, which is called by its name.
     Kind.ARCHIVE: lambda job, by: import_string("scoring.archive.write.prepared_archive")(job),
 }
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from citeboard.core import audit
 from citeboard.core.plain_text import one_line
 from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
-from scoring.board.standings import Board, Row
+from scoring.board.standings import Board, Row, standings
 from scoring.board.visibility import Visibility
 from scoring.models import ManualMeasure, ManualScore
 from tasks.models import Phase, Submission, TeamFigure
@@ -139,8 +139,9 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
     }
 
 
-def lines_of(measure: ManualMeasure, standing: Collection[int]) -> tuple[str, str]:
+def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
     """Of runs that stand on the board, and apart those of runs that do not count."""
+    standing = {row.submission for row in standings(measure.phase, viewer).rows}
     lines: dict[bool, list[str]] = {True: [], False: []}
     for run, value in _described(measure)["values"].items():
         lines[int(run) in standing].append(f"{run} {value!r}")

@@ -104,13 +104,12 @@ def _methods(boards: Sequence[Board]) -> ReportTable:
     """Of ranked systems, by what run cards say in one of the words that they offer."""
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
-        groups: dict[tuple[str, str], list[float]] = {
-            (field.name, said): [] for field in CARD.values() for said in field.values
-        }
+        groups = {(field.name, said): list[float]() for field in CARD.values() for said in field.values}
         for row in board.rows:
             cell = row.scores.get(ranking.name) if ranking and row.rank is not None else None
-            for said in groups.keys() & set(row.card.items()) if cell and cell.value is not None else ():
-                groups[said].append(cell.value)
+            if cell is not None and cell.value is not None:
+                for key in groups.keys() & set(row.card.items()):
+                    groups[key].append(cell.value)
         told = [(*key, values) for key, values in groups.items() if values]
         if ranking is None or not told:
             continue

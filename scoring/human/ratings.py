@@ -1,7 +1,5 @@
 """Taking ratings, from the pages or from a file: all of them, or none and every reason."""
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import plain
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from scoring.board.exports import csv_text
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
 from tasks.types import Problem
 from tasks.types.problems import from_values
@@ -69,17 +68,15 @@ def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
 
 def sheet_csv(annotator: Annotator) -> str:
     ratings = {rating.text_id: rating for rating in annotator.ratings.all()}
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
+    lines: list[Sequence[object]] = [COLUMNS]
     for text in texts_for(annotator).select_related("instance"):
         rating = ratings.get(text.pk)
         values = [getattr(rating, name) if rating else "" for name in CRITERIA]
         sources = "\n\n".join(f"{heading}: {words}" for heading, words in text.instance.sources)
         row = [text.code, text.instance.name, sources, text.text]
         cut = (cell if len(cell) <= MAX_CELL else f"{cell[: MAX_CELL - 1]}…" for cell in row)
-        writer.writerow([*map(plain, cut), *values])
-    return out.getvalue()
+        lines.append([*map(plain, cut), *values])
+    return csv_text(*lines)
 
 
 def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:

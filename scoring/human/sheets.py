@@ -26,7 +26,7 @@ from tasks.gold.early import not_told_early
 from tasks.gold.gold_files import index_file
 from tasks.gold.secrecy import Kind
 from tasks.models import Gold, Phase, Submission
-from tasks.notifications.events import revoke_notification, sheet_event, tell_sheet
+from tasks.notifications.events import forget, sheet_event, tell_sheet
 from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 
@@ -285,7 +285,7 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
         facts = {"annotator": annotator, "ratings": ratings}
         audit.record("annotator-removed", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
         if annotator.user_id is not None:
-            revoke_notification(sheet_event(sheet.pk), annotator.user_id)
+            forget(sheet_event(sheet.pk), user=annotator.user_id)
         annotator.delete()
     return ratings
 

@@ -29,7 +29,7 @@ from tasks.models import (
     Submission,
     TermsAcceptance,
 )
-from tasks.notifications.events import forget_join_asked
+from tasks.notifications.events import forget
 
 _USER = "teams.user"
 
@@ -45,7 +45,7 @@ def delete_account(user: User) -> str:
                 f"{organiser.role}-left", actor=user, subject=user, place=organiser.season, changes=changes
             )
         for request in JoinRequest.objects.filter(user=user):
-            forget_join_asked(request)
+            forget(request.event)
         MailedInvitation.objects.filter(address__in=confirmed_addresses(user)).delete()
         _forget_in_history(user, called)
         _forget_address(user.email, called)

@@ -30,10 +30,6 @@ class Group(models.TextChoices):
     NOT_CONFIRMED = "not-confirmed", gettext_lazy("teams with a result that is not confirmed")
 
 
-class NobodyToMail(Refused):
-    pass
-
-
 def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence[Team]:
     """Teams that take part; of one phase, or of all."""
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
@@ -56,26 +52,26 @@ def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence
 def mail_teams(
     *, season: Season, group: str, subject: str, text: str, by: User, phase: int | None = None
 ) -> Season:
-    """Told on the site too, as whoever reads it chose. Raises NobodyToMail."""
+    """Told on the site too, as whoever reads it chose. Raises Refused where nobody is."""
     of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
     if not season.is_public:
-        raise NobodyToMail(_("the season is a draft, which its teams do not see yet"))
+        raise Refused(_("the season is a draft, which its teams do not see yet"))
     teams = teams_in(season, group, of_phase or None)
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
     people = set(members.values_list("user_id", flat=True)) - {by.pk}
     if not people:
         words = _("nobody is told: there are no %(group)s now, or you are the only member")
-        raise NobodyToMail(words % {"group": Group(group).label})
+        raise Refused(words % {"group": Group(group).label})
+    said = {"subject": " ".join(subject.split()), "text": text.strip()}
     facts = {
         "group": Group(group).label,
         "phase": f"{of_phase.task}, {of_phase}" if of_phase else "",
         "teams": listed([team.name for team in teams]),
-        "subject": " ".join(subject.split()),
-        "text": text.strip(),
+        **said,
     }
     with transaction.atomic():
         entry = audit.record(ACTION, actor=by, subject=season, place=season, facts=facts)
-        tell_mailed(season, entry.pk, people, subject=facts["subject"], text=facts["text"])
+        tell_mailed(season, entry.pk, people, **said)
     return season
 
 

@@ -16,7 +16,7 @@ from tasks.gold.early import Early, go_on, not_free_yet
 from tasks.gold.secrecy import Kind, looked_up, shows_scores
 from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
 from tasks.models.seasons import bump_versions
-from tasks.notifications.events import forget_merge_asked, tell_merge_asked, tell_merged
+from tasks.notifications.events import forget, tell_merge_asked, tell_merged
 from tasks.registration.entries import EntryRefused, check_joining, check_size
 from tasks.submissions.submit import counted_runs
 
@@ -53,7 +53,7 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
         locked = _held(proposal)
         facts = {"team": locked.team, "into": locked.into}
         audit.record("merge-dropped", actor=by, subject=locked.team, place=locked.season, facts=facts)
-        forget_merge_asked(locked)
+        forget(locked.event)
         locked.delete()
 
 
@@ -130,7 +130,7 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     bundles.filter(team=team, idempotency_key__in=list(taken)).update(idempotency_key="")
     bundles.filter(team=team).update(team=into)
     for proposal in MergeProposal.objects.filter(Q(team=team) | Q(into=team), season=season):
-        forget_merge_asked(proposal)
+        forget(proposal.event)
         proposal.delete()
     facts = {"team": team, "into": into, "runs": len(moved), "reason": reason}
     changes = [audit.Change("team", team.name, into.name), audit.Change("members", None, joined), *moved]

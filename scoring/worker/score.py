@@ -310,14 +310,9 @@ def publish(job: Job, scorer: child.Scorer, result: Mapping[str, Any], seconds: 
 def _tell_same_answers(evaluation: Evaluation) -> None:
     """To a team that sent them before in other bytes, which no upload can see."""
     run = evaluation.submission
-    alike = Evaluation.objects.filter(
-        answers_digest=evaluation.answers_digest,
-        gold=evaluation.gold,
-        rules=evaluation.rules,
-        phase=evaluation.phase,
-        team=evaluation.team,
-        submission__number__lt=run.number,
-    )
+    names = ("answers_digest", "gold", "rules", "phase", "team")
+    same = {name: getattr(evaluation, name) for name in names}
+    alike = Evaluation.objects.filter(**same, submission__number__lt=run.number)
     alike = alike.exclude(answers_digest="").exclude(team=None).exclude(submission__sha256=run.sha256)
     first = alike.order_by("submission__number").values_list("submission__number", flat=True).first()
     message = f"the same answers were sent before in another file, as run {first}"

@@ -59,14 +59,6 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
-    address: str
-    what: str
-    written_at: dt.datetime
-    error: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class MailState:
     """How the site's e-mails stand; ``error`` is the last trouble of one that waits."""
 
@@ -74,7 +66,7 @@ class MailState:
     since: dt.datetime | None
     error: str
     failed: int
-    failures: list[Failure]
+    failures: list[dict[str, Any]]
 
 
 def send_mails() -> int:
@@ -165,7 +157,9 @@ def try_again(*, by: User) -> int:
 def mail_state() -> MailState:
     waiting, failed = _mails(State.QUEUED, State.RUNNING), _mails(State.FAILED)
     troubled = waiting.exclude(reason="").order_by("-attempt", "-pk").first()
-    errors = dict(failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN])
+    errors: dict[int | None, str] = dict(
+        failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN]
+    )
     rows = [row for kind in KINDS for row in kind.rows.filter(job__in=errors)]
     return MailState(
         waiting=waiting.count(),
@@ -176,13 +170,12 @@ def mail_state() -> MailState:
     )
 
 
-def _failure(row: Notification | MailedInvitation, errors: Mapping[int, str]) -> Failure:
+def _failure(row: Notification | MailedInvitation, errors: Mapping[int | None, str]) -> dict[str, Any]:
     if isinstance(row, MailedInvitation):
-        address, what, job = row.address, "invitation", row.job
+        facts = {"address": row.address, "what": "invitation", "error": errors[row.job]}
     else:
-        address, what, job = row.user.email, row.kind, row.job_id
-    assert job is not None
-    return Failure(address=address, what=what, written_at=row.created_at, error=errors[job])
+        facts = {"address": row.user.email, "what": row.kind, "error": errors[row.job_id]}
+    return {**facts, "written_at": row.created_at}
 
 
 def _is_wanted(row: Notification | MailedInvitation) -> bool:

@@ -93,6 +93,10 @@ class JoinRequest(models.Model):
     def __str__(self) -> str:
         return f"{self.user} asks to join {self.team}"
 
+    @property
+    def event(self) -> str:
+        return f"join-{self.pk}-{self.asked_at.timestamp()}"
+
 
 class MergeProposal(models.Model):
     """A team would go into another, whose lead answers; then, or withdrawn, it has no row any more."""
@@ -114,6 +118,10 @@ class MergeProposal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.team} into {self.into}"
+
+    @property
+    def event(self) -> str:
+        return f"merge-{self.pk}-{self.proposed_at.timestamp()}"
 
 
 class Terms(models.Model):

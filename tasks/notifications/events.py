@@ -61,8 +61,8 @@ def notify(
     return len(rows)
 
 
-def revoke_notification(event: str, person: int) -> None:
-    models.Notification.objects.filter(event=event, user=person).delete()
+def forget(event: str, **of: int) -> None:
+    models.Notification.objects.filter(event=event, **of).delete()
 
 
 def members_of(team: Team) -> list[int]:
@@ -287,10 +287,6 @@ def reword_announced(announcement: models.Announcement) -> None:
     told.update(facts={"text": announcement.text})
 
 
-def forget_announced(announcement: models.Announcement) -> None:
-    models.Notification.objects.filter(event=announcement.event).delete()
-
-
 def tell_terms(terms: models.Terms, *, by: User | None) -> None:
     season = terms.season
     if season.is_public:
@@ -331,36 +327,20 @@ def tell_sheet(sheet: int, phase: models.Phase, person: int) -> None:
 
 def tell_join_asked(asked: models.JoinRequest) -> None:
     people, facts = members_of(asked.team), {"person": str(asked.user), "message": asked.message}
-    notify(Kind.JOIN_ASKED, _event(asked), people, season=asked.season, team=asked.team, facts=facts)
-
-
-def forget_join_asked(asked: models.JoinRequest) -> None:
-    models.Notification.objects.filter(event=_event(asked)).delete()
+    notify(Kind.JOIN_ASKED, asked.event, people, season=asked.season, team=asked.team, facts=facts)
 
 
 def tell_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
-    event, facts = f"{_event(asked)}-decided", {"is_accepted": is_accepted}
+    event, facts = f"{asked.event}-decided", {"is_accepted": is_accepted}
     notify(Kind.JOIN_DECIDED, event, [asked.user_id], season=asked.season, team=asked.team, facts=facts)
 
 
-def _event(asked: models.JoinRequest) -> str:
-    return f"join-{asked.pk}-{asked.asked_at.timestamp()}"
-
-
 def tell_merge_asked(proposal: models.MergeProposal) -> None:
-    event, into, facts = _merge_event(proposal), proposal.into, {"other": proposal.team.name}
-    notify(Kind.MERGE_ASKED, event, leads_of(into), season=proposal.season, team=into, facts=facts)
-
-
-def forget_merge_asked(proposal: models.MergeProposal) -> None:
-    models.Notification.objects.filter(event=_merge_event(proposal)).delete()
+    into, facts = proposal.into, {"other": proposal.team.name}
+    notify(Kind.MERGE_ASKED, proposal.event, leads_of(into), season=proposal.season, team=into, facts=facts)
 
 
 def tell_merged(season: models.Season, team: Team, into: Team, *, at: dt.datetime, reason: str) -> None:
     event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
     facts = {"other": team.name, "reason": reason}
     notify(Kind.MERGED, event, members_of(into), season=season, team=into, facts=facts)
-
-
-def _merge_event(proposal: models.MergeProposal) -> str:
-    return f"merge-{proposal.pk}-{proposal.proposed_at.timestamp()}"

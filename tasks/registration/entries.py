@@ -135,7 +135,7 @@ def take_place(team: Team, user: User) -> Membership:
     with transaction.atomic():
         check_joining(locked(team), user)
         for asked in JoinRequest.objects.filter(team=team, user=user):
-            events.forget_join_asked(asked)
+            events.forget(asked.event)
             asked.delete()
         return add_member(team=team, user=user)
 
@@ -464,7 +464,7 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
         asked.save(update_fields=["declined_at"])
         facts = {"person": asked.user}
         audit.record("join-declined", actor=by, subject=asked.user, place=asked.team, facts=facts)
-        events.forget_join_asked(asked)
+        events.forget(asked.event)
         events.tell_join_decided(asked, is_accepted=False)
 
 
@@ -472,7 +472,7 @@ def take_back_request(*, asked: JoinRequest) -> None:
     with transaction.atomic():
         asked = _waiting(asked)
         audit.record("join-taken-back", actor=asked.user, subject=asked, place=asked.team)
-        events.forget_join_asked(asked)
+        events.forget(asked.event)
         asked.delete()
 
 

@@ -78,7 +78,7 @@ def _revoke(season: Season, announcement: Announcement | None, by: User | None) 
         season.save(update_fields=["announcement", "announced_at"])
     change = audit.Change("announcement", announcement.text, "")
     audit.record("announced/removed", actor=by, subject=season, place=season, changes=[change])
-    events.forget_announced(announcement)
+    events.forget(announcement.event)
 
 
 def _show(season: Season, announcement: Announcement) -> None:

@@ -384,7 +384,7 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
             Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
             send_mails()
     assert mail_state().failed == 1
-    assert mail_state().failures[0].error == "The mail server refuses the address (550)."
+    assert mail_state().failures[0]["error"] == "The mail server refuses the address (550)."
     assert try_again(by=organiser) == 1
     entry = history(organiser).get()
     assert str(entry) == "Olga queued 1 e-mail again that had been given up"

@@ -1,11 +1,11 @@
 """What an organiser should look at first: what is wrong or waits, the most pressing on top."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import Self
+from typing import Any, Self
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
@@ -58,7 +58,7 @@ class Failure:
     job: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Line:
     name: str
     href: str
@@ -67,7 +67,7 @@ class Line:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Concern:
     """Things of one kind; ``total`` counts those that are left out too, ``all_href`` lists them."""
 
@@ -81,6 +81,13 @@ class Concern:
     @classmethod
     def of(cls, name: str, title: str, lines: Sequence[Line], advice: str = "") -> Self:
         return cls(name=name, title=title, lines=lines[:SHOWN], total=len(lines), advice=advice)
+
+    @classmethod
+    def of_rows(
+        cls, name: str, title: str, rows: QuerySet[Any], line: Callable[[Any], Line], *more: str
+    ) -> Self:
+        lines = [line(row) for row in rows[:SHOWN]]
+        return cls(name, title, lines, rows.count(), *more)
 
     @property
     def more(self) -> int:
@@ -113,18 +120,16 @@ def concerns(season: Season) -> list[Concern]:
 
 def _failed_runs(season: Season) -> Concern:
     runs = failed_runs(season).exclude(Acknowledgement.objects.of_run())
-    return Concern(
-        name="failed-runs",
-        title=_("Runs that failed"),
-        advice=_(
+    return Concern.of_rows(
+        "failed-runs",
+        _("Runs that failed"),
+        runs,
+        lambda run: replace(_run_line(run, run.reason), failure=Failure(submission=run.pk)),
+        _(
             "Their tries came back to their teams. Where the reason is on our side, mend it and score the "
             "runs again."
         ),
-        lines=[
-            replace(_run_line(run, run.reason), failure=Failure(submission=run.pk)) for run in runs[:SHOWN]
-        ],
-        total=runs.count(),
-        all_href=f"{_address('organise-runs', season)}?status=failed",
+        f"{_address('organise-runs', season)}?status=failed",
     )
 
 
@@ -142,28 +147,24 @@ def _failed_rescorings(season: Season) -> Concern:
         )
         for job in jobs[:SHOWN]
     ]
-    return Concern(
-        name="failed-rescorings",
-        title=_("Scored runs that could not be scored again"),
-        advice=_(
-            "Until you acknowledge them the board keeps the numbers of the older gold; then it goes on "
-            "without these runs."
-        ),
-        lines=lines,
-        total=jobs.count(),
+    advice = _(
+        "Until you acknowledge them the board keeps the numbers of the older gold; then it goes on without "
+        "these runs."
     )
+    title = _("Scored runs that could not be scored again")
+    return Concern("failed-rescorings", title, lines, jobs.count(), advice)
 
 
 def _gold_problems(season: Season) -> Concern:
     lines = []
-    href, at = _address("organise-gold", season), now()
+    at = now()
     for phase in _phases(season):
-        name, newest = f"{phase.task}, {phase}", Gold.objects.current(phase)
+        newest = Gold.objects.current(phase)
         standing = board_gold(phase) if newest else None
         if newest is None:
             if phase.closes > at and phase.opens < at + SOON:
                 words = _("The split “%(split)s” has no gold, so that no run is accepted.")
-                lines.append(Line(name=name, href=href, words=words % {"split": phase.split}))
+                lines.append(_phase_line(phase, "organise-gold", words % {"split": phase.split}))
         elif standing and standing.pk != newest.pk:
             waiting = unsettled(phase, newest).count()
             words = ngettext(
@@ -175,17 +176,14 @@ def _gold_problems(season: Season) -> Concern:
                 waiting = failed_against(phase, newest).count()
                 words = _("The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s.")
             words %= {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
-            lines.append(Line(name=name, href=href, words=words, since=newest.created_at))
+            lines.append(_phase_line(phase, "organise-gold", words, newest.created_at))
     return Concern.of("gold", _("Gold"), lines)
 
 
 def _kept_back(season: Season) -> Concern:
+    words = _("Not shown yet: %(what)s.")
     lines = [
-        Line(
-            name=f"{early.phase.task}, {early.phase}",
-            href=_address("organise-secrecy", season),
-            words=_("Not shown yet: %(what)s.") % {"what": early.words},
-        )
+        _phase_line(early.phase, "organise-secrecy", words % {"what": early.words})
         for early in kept_back(_phases(season).filter(closes__gt=now()))
     ]
     advice = _("These phases show it by their own settings; it is shown from the instant that is named.")
@@ -197,12 +195,7 @@ def _changed_before_the_end(season: Season) -> Concern:
     changed = history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES).first()
     soon = _phases(season).filter(closes__gt=at, closes__lte=at + AHEAD) if changed else ()
     lines = [
-        Line(
-            name=f"{phase.task}, {phase}",
-            href=_address("organise-history", season),
-            words=f"{changed.who} {changed.words}.",
-            since=changed.at,
-        )
+        _phase_line(phase, "organise-history", f"{changed.who} {changed.words}.", changed.at)
         for phase in soon
         if changed is not None
     ]
@@ -218,9 +211,8 @@ def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     baselines = scored.filter(kind=Submission.Kind.BASELINE)
     phases = _phases(season).filter(Exists(scored), ~Exists(baselines), closes__gt=now())
-    href = _address("organise-baselines", season)
     words = _("No baseline stands on the board, so that nobody can tell what a score is worth.")
-    lines = [Line(name=f"{phase.task}, {phase}", href=href, words=words) for phase in phases]
+    lines = [_phase_line(phase, "organise-baselines", words) for phase in phases]
     return Concern.of("no-baseline", _("Boards without a baseline"), lines)
 
 
@@ -229,7 +221,7 @@ def _without_card(season: Season) -> Concern:
     words = _("It has no card, so that nobody reads what is asked and in which format.")
     href = _address("organise-settings", season)
     lines = [
-        Line(name=str(task), href=href, words=words)
+        Line(str(task), href, words)
         for task in season.tasks.filter(is_reported_only=False)
         if not card(task).text.strip()
     ]
@@ -241,9 +233,7 @@ def _without_card(season: Season) -> Concern:
         if lacking:
             words = _("%(runs)s without all that the phase requires of run cards.")
             words %= {"runs": counted(lacking, "scored run")}
-            lines.append(
-                Line(name=f"{phase.task}, {phase}", href=_address("organise-runs", season), words=words)
-            )
+            lines.append(_phase_line(phase, "organise-runs", words))
     return Concern.of("no-card", _("What has no card"), lines)
 
 
@@ -256,35 +246,20 @@ def _without_first_rank(season: Season) -> Concern:
             words = _("Any of %(systems)s may be first: no other is told apart from rank one.")
             why = board.separation.sentences if board.separation else ()
             words = " ".join([words % {"systems": counted(ranked, "ranked system")}, *why])
-            href = reverse("board", args=[season.slug, phase.task.slug, phase.slug])
-            lines.append(Line(name=f"{phase.task}, {phase}", href=href, words=words))
-    return Concern.of(
-        "no-first-rank",
-        _("Boards without a legible first rank"),
-        lines,
-        _("A larger test set tells more apart; the page of the gold says how large."),
-    )
+            lines.append(_phase_line(phase, "organise-power", words))
+    advice = _("A larger test set tells more apart; this page says how large.")
+    return Concern.of("no-first-rank", _("Boards without a legible first rank"), lines, advice)
 
 
 def _mails_given_up(season: Season) -> Concern:
-    lost = Notification.objects.filter(season=season, job__state=Job.State.FAILED).select_related(
-        "user", "job"
-    )
+    lost = Notification.objects.filter(season=season, job__state=Job.State.FAILED)
     href = _address("organise-teams", season)
-    return Concern(
-        name="mails-given-up",
-        title=_("E-mails that were not taken"),
-        advice=_("These people read on the site alone what they are told; ask them for another address."),
-        lines=[
-            Line(
-                name=str(told.user),
-                href=href,
-                words=told.job.reason if told.job else "",
-                since=told.created_at,
-            )
-            for told in lost[:SHOWN]
-        ],
-        total=lost.count(),
+    return Concern.of_rows(
+        "mails-given-up",
+        _("E-mails that were not taken"),
+        lost.select_related("user", "job"),
+        lambda told: Line(str(told.user), href, told.job.reason, told.created_at),
+        _("These people read on the site alone what they are told; ask them for another address."),
     )
 
 
@@ -292,9 +267,9 @@ def _columns_without_value(season: Season) -> Concern:
     href = _address("organise-file", season)
     lines = [
         Line(
-            name=str(task),
-            href=href,
-            words=ngettext(
+            str(task),
+            href,
+            ngettext(
                 "Under %(rules)s %(metrics)s can have no value, since the task does not give the option "
                 "%(options)s.",
                 "Under %(rules)s %(metrics)s can have no value, since the task does not give the option "
@@ -334,12 +309,12 @@ def _same_files(season: Season) -> Concern:
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team")))).values("submission")
     is_same = Q(Exists(others.exclude(team=OuterRef("team"))), sha256__in=shared)
     same = runs.filter(is_same | Q(pk__in=copied)).order_by("sha256", "submitted_at")
-    return Concern(
-        name="same-files",
-        title=_("The same file, or the same answers, from several teams"),
-        advice=_("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
-        lines=[_run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at) for run in same[:SHOWN]],
-        total=same.count(),
+    return Concern.of_rows(
+        "same-files",
+        _("The same file, or the same answers, from several teams"),
+        same,
+        lambda run: _run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at),
+        _("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
     )
 
 
@@ -347,16 +322,12 @@ def _probes(season: Season) -> Concern:
     found = Evaluation.objects.filter(phase__task__season=season).exclude(probe="")
     found = found.exclude(submission__status=Status.CANCELLED)
     rows = found.select_related("submission__phase__task", "submission__team").order_by("-submitted_at")
-    return Concern(
-        name="probes",
-        title=_("Runs that look like probes"),
-        advice=_(
-            "They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."
-        ),
-        lines=[
-            _run_line(row.submission, probe_in_words(row.probe), row.submitted_at) for row in rows[:SHOWN]
-        ],
-        total=found.count(),
+    return Concern.of_rows(
+        "probes",
+        _("Runs that look like probes"),
+        rows,
+        lambda row: _run_line(row.submission, probe_in_words(row.probe), row.submitted_at),
+        _("They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."),
     )
 
 
@@ -364,11 +335,11 @@ def _contested_results(season: Season) -> Concern:
     asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
     lines = [
         Line(
-            name=_("%(system)s of %(team)s, %(task)s, %(phase)s")
+            _("%(system)s of %(team)s, %(task)s, %(phase)s")
             % {"system": result.run.system, "team": result.run.team, "task": phase.task, "phase": phase},
-            href=reverse("submission", args=[result.run.submission]),
-            words=result.said.message,
-            since=result.said.at,
+            reverse("submission", args=[result.run.submission]),
+            result.said.message,
+            result.said.at,
         )
         for phase in asking
         for result in results_of(phase)
@@ -388,35 +359,30 @@ def _contested_results(season: Season) -> Concern:
 def _waiting_teams(season: Season) -> Concern:
     entries = Registration.objects.filter(season=season).waiting().select_related("team")
     href = _address("organise-teams", season)
-    return Concern(
-        name="waiting-teams",
-        title=_("Teams that wait for approval"),
-        advice=_("They cannot send runs until you approve them."),
-        lines=[
-            Line(name=entry.team.name, href=href, words=_("asks to take part"), since=entry.registered_at)
-            for entry in entries.order_by("registered_at")[:SHOWN]
-        ],
-        total=entries.count(),
-        all_href=href,
+    return Concern.of_rows(
+        "waiting-teams",
+        _("Teams that wait for approval"),
+        entries.order_by("registered_at"),
+        lambda entry: Line(entry.team.name, href, _("asks to take part"), entry.registered_at),
+        _("They cannot send runs until you approve them."),
+        href,
     )
 
 
 def _open_questions(season: Season) -> Concern:
     asked = Question.objects.filter(season=season).unanswered()
-    return Concern(
-        name="open-questions",
-        title=_("Questions without an answer"),
-        lines=[
-            Line(
-                name=_("Question %(number)s") % {"number": question.pk},
-                href=reverse("organise-answer", args=[season.slug, question.pk]),
-                words=" ".join(question.text.split())[:200],
-                since=question.asked_at,
-            )
-            for question in asked.order_by("asked_at")[:SHOWN]
-        ],
-        total=asked.count(),
-        all_href=_address("organise-questions", season),
+    return Concern.of_rows(
+        "open-questions",
+        _("Questions without an answer"),
+        asked.order_by("asked_at"),
+        lambda question: Line(
+            _("Question %(number)s") % {"number": question.pk},
+            reverse("organise-answer", args=[season.slug, question.pk]),
+            " ".join(question.text.split())[:200],
+            question.asked_at,
+        ),
+        "",
+        _address("organise-questions", season),
     )
 
 
@@ -426,17 +392,14 @@ def _waiting_runs(season: Season) -> Concern:
     queued = Job.objects.filter(submission=OuterRef("pk"), state=Job.State.QUEUED)
     unbegun = Q(status=Status.QUEUED) | Q(Exists(queued))
     runs = moving.filter(Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE)))
-    lines = [
-        _run_line(run, run.reason or _("Nobody has begun to score it; see whether a worker is running."))
-        for run in runs.order_by("status_since")[:SHOWN]
-    ]
-    return Concern(
-        name="waiting-runs",
-        title=_("Runs that wait"),
-        advice=_("They go on by themselves when what they wait for is there."),
-        lines=lines,
-        total=runs.count(),
-        all_href=f"{_address('organise-runs', season)}?status=waiting",
+    unclear = _("Nobody has begun to score it; see whether a worker is running.")
+    return Concern.of_rows(
+        "waiting-runs",
+        _("Runs that wait"),
+        runs.order_by("status_since"),
+        lambda run: _run_line(run, run.reason or unclear),
+        _("They go on by themselves when what they wait for is there."),
+        f"{_address('organise-runs', season)}?status=waiting",
     )
 
 
@@ -445,10 +408,10 @@ def _unserved_queues(season: Season) -> Concern:
     rows = queued.values_list("queue").annotate(Count("submission", distinct=True), Min("created_at"))
     lines = [
         Line(
-            name=_("Queue %(queue)s") % {"queue": queue},
-            href=f"{_address('organise-runs', season)}?status=queued",
-            words=_("%(runs)s in it: %(why)s.") % {"runs": counted(runs, "run"), "why": why},
-            since=oldest,
+            _("Queue %(queue)s") % {"queue": queue},
+            f"{_address('organise-runs', season)}?status=queued",
+            _("%(runs)s in it: %(why)s.") % {"runs": counted(runs, "run"), "why": why},
+            oldest,
         )
         for queue, runs, oldest in sorted(rows)
         if (why := why_unserved(queue))
@@ -483,15 +446,9 @@ def _teams_without_score(season: Season) -> Concern:
         so_far = [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}] if on_the_way else []
         so_far += [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
         words = ", ".join(so_far) or _("no run that could be scored")
-        href = f"{_address('organise-runs', season)}?team={slug}"
-        lines.append(Line(name=name, href=href, words=words))
-    return Concern(
-        name="teams-without-score",
-        title=_("Teams without a scored run"),
-        lines=lines,
-        total=entries.count(),
-        all_href=_address("organise-teams", season),
-    )
+        lines.append(Line(name, f"{_address('organise-runs', season)}?team={slug}", words))
+    title, href = _("Teams without a scored run"), _address("organise-teams", season)
+    return Concern("teams-without-score", title, lines, entries.count(), all_href=href)
 
 
 def _runs(season: Season) -> QuerySet[Submission]:
@@ -508,15 +465,18 @@ def _phases(season: Season) -> QuerySet[Phase]:
 
 def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:
     display_name = run.team.name if run.team else run.get_kind_display()
+    named = {"system": run.system, "number": run.number, "team": display_name}
+    words = f"{run.phase.task}, {run.phase}. {words}"
     return Line(
-        name=_("%(system)s, run %(number)s of %(team)s")
-        % {"system": run.system, "number": run.number, "team": display_name}
-        if run.team
-        else f"{run.system}, {display_name}",
-        href=reverse("submission", args=[run.pk]),
-        words=f"{run.phase.task}, {run.phase}. {words}",
-        since=since or run.status_since,
+        _("%(system)s, run %(number)s of %(team)s") % named if run.team else f"{run.system}, {display_name}",
+        reverse("submission", args=[run.pk]),
+        words,
+        since or run.status_since,
     )
+
+
+def _phase_line(phase: Phase, page: str, words: str, since: dt.datetime | None = None) -> Line:
+    return Line(f"{phase.task}, {phase}", _address(page, phase.task.season), words, since)
 
 
 def _address(name: str, season: Season) -> str:

@@ -21,7 +21,6 @@ from scoring.board.manual_scores import lines_of
 from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
-from scoring.models import ManualMeasure
 from scoring.ops.season_progress import acknowledged, progress_of
 from scoring.ops.undoing import take_back, to_take_back
 from scoring.web import pages
@@ -205,17 +204,15 @@ errata = pages.fills(
 )
 
 
-def _measures(request: HttpRequest, phase: Phase) -> list[tuple[ManualMeasure, str, str]]:
-    standing = {row.submission for row in standings(phase, request.user).rows}
-    return [(measure, *lines_of(measure, standing)) for measure in ManualMeasure.objects.filter(phase=phase)]
-
-
 manual_scores = pages.fills(
     acts.ENTER_MEASURE,
     "organise/outside.html",
     "phases",
     shows=lambda request, phase: {
-        "measures": _measures(request, phase),
+        "measures": [
+            (measure, *lines_of(measure, request.user))
+            for measure in phase.manual_measures.select_related("phase__task__season")
+        ],
         "runs": Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
         .select_related("team")
         .order_by("pk"),

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.contrib import messages
 from django.db import models
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -28,10 +28,11 @@ from scoring.acts.seasons import (
     FROM_PRESET,
     MAKE_ARCHIVE,
 )
-from scoring.background.kinds import archives_of, jobs_of, outcome_of
+from scoring.background.kinds import jobs_of, outcome_of
 from scoring.board.leak_budget import budget_of
 from scoring.exchange.formats import ZIP
 from scoring.exchange.results import file_name
+from scoring.models import BackgroundJob
 from scoring.ops.pruning import delete_season
 from scoring.web.pages import (
     Answer,
@@ -46,7 +47,7 @@ from scoring.web.pages import (
     sent,
     to_job,
 )
-from scoring.worker.background import Kind
+from scoring.worker.background import Kind, State
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, SeasonFile, Task
 from tasks.models.run_cards import REQUIRABLE
@@ -307,13 +308,17 @@ def season_toml(request: HttpRequest, season: Season) -> Answer:
     return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
 
 
+def _archives(season: Season) -> models.QuerySet[BackgroundJob]:
+    return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
+
+
 archive = fills(
     MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
     shows=lambda request, season: {
         "jobs": jobs_of(season, Kind.ARCHIVE),
-        "made": [(job, outcome_of(job)[0]) for job in archives_of(season)],
+        "made": [(job, outcome_of(job)[0]) for job in _archives(season)],
     },
     then=to_job,
 )
@@ -321,9 +326,7 @@ archive = fills(
 
 @organisers.page()
 def archive_zip(request: HttpRequest, season: Season, job: int) -> Answer:
-    made = next((made for made in archives_of(season) if made.pk == job), None)
-    if made is None:
-        raise Http404(_("There is no such archive any more; it can be made again."))
+    made = get_object_or_404(_archives(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
     return private(download(request, storage.statistics, made.file, filename=name, content_type=ZIP))
 

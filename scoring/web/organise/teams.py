@@ -1,7 +1,5 @@
 """Who takes part and runs the season, and what they are told and asked: terms, answers, webhooks."""
 
-import csv
-import io
 from typing import Any
 
 from django.contrib import messages
@@ -27,6 +25,7 @@ from scoring.acts.seasons import (
     MergeTeamsForm,
     TeamRulesForm,
 )
+from scoring.board.exports import csv_text
 from scoring.ops.group_mails import sent_mails
 from scoring.web import pages
 from scoring.web.pages import (
@@ -172,14 +171,12 @@ terms = pages.fills(
 
 @pages.organisers.page()
 def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["version", "name", "address", "accepted_at"])
+    lines: list[list[Any]] = [["version", "name", "address", "accepted_at"]]
     for row in acceptances(season):
         address = row.user.email if row.user else ""
-        writer.writerow([row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()])
+        lines.append([row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()])
     name = f"{season.slug}-terms.csv"
-    return pages.attachment(out.getvalue(), "text/csv; charset=utf-8", name, is_private=True)
+    return pages.attachment(csv_text(*lines), "text/csv; charset=utf-8", name, is_private=True)
 
 
 @never_cache
@@ -191,18 +188,13 @@ def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Ans
         if form.is_valid():
             webhook = acts.MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
             return render(request, "organise/webhooks.html", _with_secret(webhook))
-    return {"form": form, "webhooks": models.Webhook.objects.filter(season=season)}
+    return {"form": form, "webhooks": season.webhooks.all()}
 
 
 def _with_secret(webhook: models.Webhook) -> dict[str, Any]:
-    season = webhook.season
-    return {
-        "season": season,
-        "part": "webhooks",
-        "form": acts.WebhookForm(),
-        "webhooks": models.Webhook.objects.filter(season=season),
-        "secret": secret_of(webhook),
-    }
+    season, form = webhook.season, acts.WebhookForm()
+    context = {"season": season, "part": "webhooks", "form": form, "webhooks": season.webhooks.all()}
+    return {**context, "secret": secret_of(webhook)}
 
 
 @never_cache

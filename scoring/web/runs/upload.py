@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +18,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.plain_text import plain
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
+from scoring.board.exports import csv_text
 from scoring.runs.team_view import as_told
 from scoring.web.pages import Answer, Pages, SignedInRequest, entering, place_of
 from tasks.models import Bundle, Phase, Registration, Season, Submission
@@ -57,14 +56,12 @@ class Outcome:
     @property
     def csv(self) -> str:
         """All listed problems as an address that needs no second upload."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\r\n")
-        writer.writerow(["file", "line", "severity", "problem", "expected", "found"])
+        lines: list[list[Any]] = [["file", "line", "severity", "problem", "expected", "found"]]
         for problem in self.problems:
             severity = "error" if problem.fatal else "warning"
             row = [problem.file, problem.line, severity, problem.message, problem.expected, problem.quote]
-            writer.writerow([plain(value) for value in row])
-        return "data:text/csv;base64," + base64.b64encode(out.getvalue().encode()).decode()
+            lines.append([plain(value) for value in row])
+        return "data:text/csv;base64," + base64.b64encode(csv_text(*lines).encode()).decode()
 
 
 @senders.form("runs/upload.html")
