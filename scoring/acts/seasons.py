@@ -16,9 +16,7 @@ from citeboard.teams.access import team_for_member
 from citeboard.teams.models import Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
 from scoring.background.kinds import ask_for_archive
-from scoring.ops.group_mails import MAX_SUBJECT as MAX_MAIL_SUBJECT
-from scoring.ops.group_mails import MAX_TEXT as MAX_MAIL_TEXT
-from scoring.ops.group_mails import Group, mail_teams
+from scoring.ops import group_mails
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON
 from scoring.ops.merging import merge_teams
 from tasks import models
@@ -237,13 +235,15 @@ class EditForm(ActForm):
 class MailForm(ActForm):
     """Which teams, and what their members are told."""
 
-    group = forms.ChoiceField(label=_("To"), choices=Group.choices)
+    group = forms.ChoiceField(label=_("To"), choices=group_mails.Group.choices)
     phase = forms.IntegerField(
         label=_("By runs and results of"), required=False, min_value=1, max_value=MAX_NUMBER
     )
-    subject = forms.CharField(label=_("Subject"), max_length=MAX_MAIL_SUBJECT)
+    subject = forms.CharField(label=_("Subject"), max_length=group_mails.MAX_SUBJECT)
     text = forms.CharField(
-        label=_("Text, without markup"), max_length=MAX_MAIL_TEXT, widget=forms.Textarea(attrs={"rows": 8})
+        label=_("Text, without markup"),
+        max_length=group_mails.MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 8}),
     )
     api = {"phase": "The number of a phase, whose runs and results decide; all, where it is left out."}
 
@@ -566,7 +566,7 @@ MAKE_ARCHIVE = by_organisers(
     ask_for_archive, "Make the archive of what is public of a season; for organisers.", form=ArchiveForm
 )
 MAIL_TEAMS = by_organisers(
-    mail_teams,
+    group_mails.mail_teams,
     "Send a mail to the members of teams that a query finds; for organisers.",
     _("The mail goes out after ten minutes; until then it can be taken back."),
     form=MailForm,

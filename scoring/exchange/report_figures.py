@@ -57,12 +57,11 @@ def _participation(teams: Sequence[Sequence[User]]) -> ReportTable:
     counts = Counter(name for team in teams for name in {person.affiliation for person in team} or {""})
     in_order = sorted(counts, key=lambda name: (-counts[name], not name, name))
     lines = [(name or "not said", counts[name], people[name]) for name in in_order]
-    drawn = lines[:MAX_DRAWN]
     title = "Participation by affiliation, as members who agreed to be named say"
     bars = Bars(
         title=_("Participation by affiliation"),
-        labels=[line[0] for line in drawn],
-        series=[Series(name=_("teams"), values=[Measured(value=line[1]) for line in drawn])],
+        labels=[line[0] for line in lines[:MAX_DRAWN]],
+        series=[Series(name=_("teams"), values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]])],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
     )
     return ReportTable("affiliations", title, ("affiliation", "teams", "people"), lines, {"": bars})

@@ -170,6 +170,5 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     "terms-published": _take_terms_back,
     "gold-added": _take_gold_back,
     "gold-sealed": _take_seal_back,
-    # Nothing but its mails, which are taken back of each act.
     "teams-mailed": lambda season, entry, by: "",
 }  # fmt: skip

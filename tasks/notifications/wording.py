@@ -156,20 +156,16 @@ def _terms(told: Notification) -> Words:
 
 
 def _decided(told: Notification) -> Words:
-    if told.facts["is_approved"]:
-        title = _("%(team)s takes part in %(season)s")
-    else:
-        title = _("%(team)s does not take part in %(season)s")
+    takes, refused = _("%(team)s takes part in %(season)s"), _("%(team)s does not take part in %(season)s")
+    title = takes if told.facts["is_approved"] else refused
     reason = told.facts["reason"]
     text = _("An organiser has decided.") + (f" {_organisers_say(reason)}" if reason else "")
     return Words(title % {"team": told.team, "season": told.season}, text, _season(told))
 
 
 def _role(told: Notification) -> Words:
-    if Organiser.Role(told.facts["role"]) == Organiser.Role.ORGANISER:
-        title = _("You are an organiser of %(season)s now")
-    else:
-        title = _("You are a helper of %(season)s now")
+    organises, helps = _("You are an organiser of %(season)s now"), _("You are a helper of %(season)s now")
+    title = organises if told.facts["role"] == Organiser.Role.ORGANISER else helps
     text = _("Its pages for organisers are open to you.")
     return Words(title % {"season": told.season}, text, reverse("organise", args=[_slug(told)]))
 
@@ -184,22 +180,16 @@ def _sheet(told: Notification) -> Words:
 
 
 def _asked(told: Notification) -> Words:
-    message = told.facts["message"]
-    if message:
-        text = _("It says: %(message)s") % {"message": message}
-    else:
-        text = _("It sends no runs until somebody approves it.")
+    says, says_nothing = _("It says: %(message)s"), _("It sends no runs until somebody approves it.")
+    text = (says if told.facts["message"] else says_nothing) % told.facts
     address = reverse("organise-teams", args=[_slug(told)])
     title = _("%(team)s asks to take part in %(season)s") % {"team": told.team, "season": told.season}
     return Words(title, text, address)
 
 
 def _join_asked(told: Notification) -> Words:
-    message = told.facts["message"]
-    if message:
-        text = _("They say: %(message)s") % {"message": message}
-    else:
-        text = _("Any member of the team can accept or decline.")
+    says, says_nothing = _("They say: %(message)s"), _("Any member of the team can accept or decline.")
+    text = (says if told.facts["message"] else says_nothing) % told.facts
     address = f"{reverse('team', args=[_team(told).slug])}#members"
     title = _("%(person)s asks to join %(team)s") % {"person": told.facts["person"], "team": told.team}
     return Words(title, text, address)

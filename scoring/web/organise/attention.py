@@ -219,9 +219,8 @@ def _without_baseline(season: Season) -> Concern:
 def _without_card(season: Season) -> Concern:
     """Tasks that do not say what they ask, and runs that do not say what a phase requires by now."""
     words = _("It has no card, so that nobody reads what is asked and in which format.")
-    href = _address("organise-settings", season)
     lines = [
-        Line(str(task), href, words)
+        Line(str(task), _address("organise-settings", season), words)
         for task in season.tasks.filter(is_reported_only=False)
         if not card(task).text.strip()
     ]
@@ -433,13 +432,8 @@ def _teams_without_score(season: Season) -> Concern:
     here = Q(team__submissions__phase__task__season=season)
     moving = Count("team__submissions", filter=here & Q(team__submissions__status__in=Submission.MOVING))
     failed = Count("team__submissions", filter=here & Q(team__submissions__status=Status.FAILED))
-    entries = (
-        Registration.objects.filter(season=season)
-        .approved()
-        .exclude(Exists(scored))
-        .annotate(moving=moving, failed=failed)
-        .order_by("team__name")
-    )
+    entries = Registration.objects.filter(season=season).approved().exclude(Exists(scored))
+    entries = entries.annotate(moving=moving, failed=failed).order_by("team__name")
     lines = []
     rows = entries.values_list("team__name", "team__slug", "moving", "failed")
     for name, slug, on_the_way, lost in rows[:SHOWN]:
@@ -456,11 +450,8 @@ def _runs(season: Season) -> QuerySet[Submission]:
 
 
 def _phases(season: Season) -> QuerySet[Phase]:
-    return (
-        Phase.objects.filter(task__season=season, task__is_reported_only=False)
-        .select_related("task__season")
-        .order_by("task__position", "position", "opens")
-    )
+    phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
+    return phases.select_related("task__season").order_by("task__position", "position", "opens")
 
 
 def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:

@@ -206,13 +206,12 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
             with received(form.cleaned_data["file"]) as upload:
                 given = read_ratings(upload.path, sheet, upload.filename, request.user)
             with transaction.atomic():
-                name = form.cleaned_data["name"].strip()
-                annotator = add_name(sheet=sheet, name=name, by=request.user)
+                annotator = add_name(sheet=sheet, name=form.cleaned_data["name"].strip(), by=request.user)
                 rated = save_ratings(annotator=annotator, ratings=given)
                 facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
                 audit.record("ratings-brought", actor=request.user, subject=sheet, place=season, facts=facts)
-            texts = counted(rated, "text")
-            return _("%(texts)s rated by %(name)s.") % {"texts": texts, "name": annotator}
+            named = {"texts": counted(rated, "text"), "name": annotator}
+            return _("%(texts)s rated by %(name)s.") % named
         except AnnotatorRefused as refused:
             form.add_error("name", sentence(refused))
         except UploadTooLarge as refused:

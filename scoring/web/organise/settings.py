@@ -18,16 +18,9 @@ from citeboard.core.instants import zone_name, zone_of
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
+from scoring.acts import seasons as acts
 from scoring.acts.declared import LinesField, MomentField
 from scoring.acts.rehearsal import done, perform, rehearse
-from scoring.acts.seasons import (
-    CHANGE_SETTINGS,
-    CLONE,
-    DELETE_PHASE,
-    DELETE_TASK,
-    FROM_PRESET,
-    MAKE_ARCHIVE,
-)
 from scoring.background.kinds import jobs_of, outcome_of
 from scoring.board.leak_budget import budget_of
 from scoring.exchange.formats import ZIP
@@ -94,7 +87,7 @@ def edit(
                 form.add_error("slug", _("This name is taken."))
             else:
                 values = {"values": form.values(prefix)}
-                perform(CHANGE_SETTINGS, season, request.user, values, said_in(request))
+                perform(acts.CHANGE_SETTINGS, season, request.user, values, said_in(request))
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
@@ -111,10 +104,10 @@ def delete(request: SignedInRequest, season: Season, what: str, number: int) -> 
     """A task or a phase that has no runs."""
     deleted: Task | Phase
     if what == "task":
-        deleted, act = get_object_or_404(Task, pk=number, season=season), DELETE_TASK
+        deleted, act = get_object_or_404(Task, pk=number, season=season), acts.DELETE_TASK
     else:
         phases = Phase.objects.select_related("task__season")
-        deleted, act = get_object_or_404(phases, pk=number, task__season=season), DELETE_PHASE
+        deleted, act = get_object_or_404(phases, pk=number, task__season=season), acts.DELETE_PHASE
     perform(act, deleted, request.user, {}, said_in(request))
     return _("%(name)s is deleted. The history can bring it back.") % {"name": deleted}
 
@@ -313,7 +306,7 @@ def _archives(season: Season) -> models.QuerySet[BackgroundJob]:
 
 
 archive = fills(
-    MAKE_ARCHIVE,
+    acts.MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
     shows=lambda request, season: {
@@ -332,7 +325,7 @@ def archive_zip(request: HttpRequest, season: Season, job: int) -> Answer:
 
 
 clone = fills(
-    CLONE,
+    acts.CLONE,
     "organise/clone.html",
     "file",
     then=lambda request, season, made: redirect("organise", made.slug),
@@ -410,7 +403,7 @@ def decisions_of(request: HttpRequest) -> Decisions:
 
 
 new_from_preset = fills(
-    FROM_PRESET,
+    acts.FROM_PRESET,
     "organise/preset.html",
     pages=Pages(preset_for, "preset", context=lambda preset: {"preset": preset}),
     then=lambda request, preset, season: redirect("organise-launch", season.slug),

@@ -14,30 +14,9 @@ from citeboard.teams.access import members_in_order
 from scoring.acts import seasons as acts
 from scoring.acts.phases import GIVE_TRIES, TAKE_TRIES_BACK
 from scoring.acts.rehearsal import perform
-from scoring.acts.seasons import (
-    CHANGE_ENTRY,
-    DECIDE,
-    GIVE_ROLE,
-    LIMIT_TEAMS,
-    MERGE_TEAMS,
-    REMOVE_ORGANISER,
-    EntryForm,
-    MergeTeamsForm,
-    TeamRulesForm,
-)
 from scoring.board.exports import csv_text
 from scoring.ops.group_mails import sent_mails
 from scoring.web import pages
-from scoring.web.pages import (
-    Answer,
-    SignedInRequest,
-    does,
-    fills,
-    helpers,
-    organisers,
-    refusals_at,
-    said_in,
-)
 from tasks import models
 from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import acceptances
@@ -45,12 +24,12 @@ from tasks.seasons.access import may_organise, season_to_help
 from tasks.webhooks.services import secret_of
 
 
-@helpers.page("organise/teams.html", "teams")
-def teams(request: HttpRequest, season: models.Season) -> Answer:
+@pages.helpers.page("organise/teams.html", "teams")
+def teams(request: HttpRequest, season: models.Season) -> pages.Answer:
     return _teams(season)
 
 
-def _teams(season: models.Season, rules: TeamRulesForm | None = None) -> dict[str, Any]:
+def _teams(season: models.Season, rules: acts.TeamRulesForm | None = None) -> dict[str, Any]:
     runs = (
         models.Submission.objects.filter(phase__task__season=season, team=OuterRef("team"))
         .order_by()
@@ -67,30 +46,30 @@ def _teams(season: models.Season, rules: TeamRulesForm | None = None) -> dict[st
         "waiting": listed.waiting(),
         "approved": listed.approved(),
         "refused": listed.refused(),
-        "form": EntryForm(of=season),
-        "rules": rules or TeamRulesForm(of=season),
-        "merge": MergeTeamsForm(of=season),
+        "form": acts.EntryForm(of=season),
+        "rules": rules or acts.TeamRulesForm(of=season),
+        "merge": acts.MergeTeamsForm(of=season),
     }
 
 
-decide, merge = (does(act, "organise-teams season") for act in (DECIDE, MERGE_TEAMS))
+decide, merge = (pages.does(act, "organise-teams season") for act in (acts.DECIDE, acts.MERGE_TEAMS))
 
 
-entry = does(CHANGE_ENTRY, "organise-teams season")
+entry = pages.does(acts.CHANGE_ENTRY, "organise-teams season")
 
 
-@organisers.act("organise-teams season")
-def rules(request: SignedInRequest, season: models.Season) -> Answer:
-    form = TeamRulesForm(request.POST, of=season)
-    with refusals_at(form, "entry_list"):
+@pages.organisers.act("organise-teams season")
+def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
+    form = acts.TeamRulesForm(request.POST, of=season)
+    with pages.refusals_at(form, "entry_list"):
         if form.is_valid():
-            made = perform(LIMIT_TEAMS, season, request.user, form.cleaned_data, said_in(request))
-            return LIMIT_TEAMS.told(season, made, form.cleaned_data)
+            made = perform(acts.LIMIT_TEAMS, season, request.user, form.cleaned_data, pages.said_in(request))
+            return acts.LIMIT_TEAMS.told(season, made, form.cleaned_data)
     context = {"season": season, "part": "teams", **_teams(season, form)}
     return render(request, "organise/teams.html", context, status=422)
 
 
-extra_tries = fills(
+extra_tries = pages.fills(
     GIVE_TRIES,
     "organise/extra_tries.html",
     "teams",
@@ -101,11 +80,11 @@ extra_tries = fills(
         )
     },
 )
-revoke_tries = does(TAKE_TRIES_BACK, "organise-tries season")
+revoke_tries = pages.does(TAKE_TRIES_BACK, "organise-tries season")
 
 
 def _to_people(
-    request: SignedInRequest, thing: models.Season | models.Organiser, made: object
+    request: pages.SignedInRequest, thing: models.Season | models.Organiser, made: object
 ) -> HttpResponseBase:
     """Whoever has given the season away is led to its public page."""
     season = thing.season if isinstance(thing, models.Organiser) else thing
@@ -117,8 +96,10 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
     return {"people": rows.order_by("-role", "user__name")}
 
 
-people = fills(GIVE_ROLE, "organise/people.html", "people", at="role", shows=_people, then=_to_people)
-remove_person = does(REMOVE_ORGANISER, "organise-people season", then=_to_people)
+people = pages.fills(
+    acts.GIVE_ROLE, "organise/people.html", "people", at="role", shows=_people, then=_to_people
+)
+remove_person = pages.does(acts.REMOVE_ORGANISER, "organise-people season", then=_to_people)
 
 
 MAX_ANNOUNCEMENTS = 50
