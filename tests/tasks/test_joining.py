@@ -214,7 +214,7 @@ def test_a_mail_that_the_server_refuses_is_given_up_and_tried_again(team, ada, m
     assert "ConnectionRefusedError" in state.error
     Job.all_kinds.update(state="failed")
     (failure,) = mail_state().failures
-    assert (failure.address, failure.what) == (ADDRESS, "invitation")
+    assert (failure["address"], failure["what"]) == (ADDRESS, "invitation")
     assert try_again(by=ada) == 1
     assert mail_state().failed == 0
 
