@@ -246,7 +246,7 @@ def _without_first_rank(season: Season) -> Concern:
             why = board.separation.sentences if board.separation else ()
             words = " ".join([words % {"systems": counted(ranked, "ranked system")}, *why])
             lines.append(_phase_line(phase, "organise-power", words))
-    advice = _("A larger test set tells more apart; this page says how large.")
+    advice = _("A larger test set tells more apart; the page behind each says how large.")
     return Concern.of("no-first-rank", _("Boards without a legible first rank"), lines, advice)
 
 
