@@ -70,7 +70,6 @@ NEVER = (
     "test_receipts", "test_reported_csv", "test_reported_results", "test_rescoring", "test_rights_of_papers",
     "test_rule_sets", "test_scorer_folder", "test_small_classes", "test_standings", "test_stored_form",
     "test_stored_labels", "test_sweeping", "test_what_is_told", "test_wheel_golden", "test_worker",
-    "test_device",
 )  # fmt: skip
 #: The tests that speak of a module.
 TESTED_BY: dict[str, tuple[str, ...]] = {
@@ -175,6 +174,11 @@ EXPLAINED = {
     "count_nonzero(~(self.values(exchanged) <= least))": "no exchange lies at the bound",
     "WEIGHTS // min(1, len(rows))": "the same numbers in portions of another size",
     "codes.max(initial=NO_CLASS) <= len(labels)": "no caller gives a code without a label",
+    "local_files_only=False": "a folder is read from where it is",
+    "self.tokenizer.pad_token_id or 1)": "what fills a batch is masked",
+    "max(size or 1, 1)": "one at least is divided by",
+    "least = observed - ROUNDING * max(2.0": "no exchange lies at the bound",
+    "dtype=np.float64).reshape(-2": "to NumPy any negative number stands for what is left",
     ".reshape(len(counts), -2)": "to NumPy any negative number stands for what is left",
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scoring.distribution.sources import FOLDERS, MAIN
-from tasks.types.problems import EXTRAS
+from tasks.types.problems import EXTRAS, lacking_package
 
 SITE, ALL, DEV = "requirements-site.txt", "requirements.txt", "requirements-dev.txt"
 OURS = {
@@ -145,3 +145,10 @@ def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_ver
 
 def numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdecimal()]
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("torch.nn", "models"), ("numpy", "score"), ("polars", "pandas")]
+)
+def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(module, extra):
+    assert f"{module.partition('.')[0]}; `pip install 'citeboard[{extra}]'`" in lacking_package(module)

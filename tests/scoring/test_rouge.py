@@ -166,3 +166,10 @@ def test_the_package_may_score_instead_and_gives_the_same_in_every_bit(kind, is_
     assert (own.instance_stats(gold, answers) == package.instance_stats(gold, answers)).all()
     assert package.parameters["engine"] == "rouge-score-0.1.2"
     assert "engine" not in own.parameters
+
+
+def test_more_words_than_characters_below_the_surrogates_are_told_apart():
+    words = [f"w{number}" for number in range(56_000)]
+    both = [" ".join(words), " ".join(words[:-1])]
+    found = rouge([both[0]] * 2, both, ("l",), is_stemmed=False)["l"]
+    assert found[:, 1].tolist() == [1.0, 55_999 / 56_000]

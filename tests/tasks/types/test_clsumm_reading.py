@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.clsumm.runs import accepts_summaries
+from tasks.types.clsumm.runs import accepts_summaries, some
 from tasks.types.files import open_input
 from tests.growth.readers import in_memory
 from tests.scoring.offline import refusals, score
@@ -27,6 +27,28 @@ def run(tmp_path) -> Path:
     path = tmp_path / f"{TOPIC}.annv3.txt"
     path.write_text(answer_line(TOPIC, "D05-0001", "3", ["1"]) + answer_line(TOPIC, "D05-0002", "7", ["2"]))
     return path
+
+
+def test_the_digest_of_gold_is_of_its_letters_as_they_are(capsys, gold, run):
+    paper = gold / "Reference_XML" / f"{TOPIC}.xml"
+    paper.write_text(paper.read_text().replace("well", "na\u00efvely"), encoding="utf-8")
+    assert score(capsys, "clsumm-1a", [gold], run)["gold"]["sha256"].startswith("c58495a31d5be9ce")
+
+
+@pytest.mark.parametrize(("byte", "is_told"), [(0x7F, False), (0x80, True), (0x9F, True), (0xA0, False)])
+def test_quotes_of_windows_stop_a_run_where_they_stop_the_official_program(capsys, gold, run, byte, is_told):
+    lines = run.read_bytes().splitlines(keepends=True)
+    run.write_bytes(
+        lines[0].replace(b"| Reference Text: ", b"| Reference Text: \xe4" + bytes([byte])) + lines[1]
+    )
+    told = refusals(capsys, "clsumm-1a", [gold], run) if is_told else []
+    assert [f"0x{byte:02X}" in one for one in told] == [True] * is_told
+
+
+def test_of_many_names_five_are_told_and_how_many_more():
+    names = [f"D0{number}" for number in range(6)]
+    assert some(names[:5]) == "D00, D01, D02, D03, D04"
+    assert some(names) == "D00, D01, D02, D03, D04 and 1 more"
 
 
 def overlap(scores: dict) -> tuple[float, float]:

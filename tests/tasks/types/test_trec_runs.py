@@ -46,6 +46,21 @@ def test_the_order_of_the_lines_does_not_matter(capsys, gold, tmp_path):
     assert mrr(capsys, gold, sorted_run) == mrr(capsys, gold, shuffled_run) > 0
 
 
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+def test_lines_of_a_query_that_stand_apart_count_together_in_whatever_portions(
+    capsys, gold, tmp_path, monkeypatch, step
+):
+    lines = [
+        f"{query} Q0 {name} {rank} {1 / rank} us"
+        for rank, name in enumerate(CANDIDATES, start=1)
+        for query in ("q1", "q2", "q3")
+    ]
+    run = write_run(tmp_path / "run.trec", lines)
+    whole = mrr(capsys, gold, run)
+    monkeypatch.setattr("tasks.types.ranking.runs.STEP", step)
+    assert mrr(capsys, gold, run) == whole == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+
+
 def test_both_forms_of_a_run_score_alike(capsys, gold, tmp_path):
     rows = [{"id": "q1", "ranked": ["c", "a"]}, {"id": "q3", "ranked": ["c", "b"]}]
     json_run = write_lines(tmp_path / "run.jsonl", rows)
