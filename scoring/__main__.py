@@ -2,8 +2,6 @@
 commands.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -185,7 +183,7 @@ def options_of(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
     return chosen.checked_options(given_options(pairs))
 
 
-def part_of(given: argparse.Namespace) -> Part | None:
+def part_of(given: argparse.Namespace) -> "Part | None":
     if not given.part:
         return None
     from scoring.offline.parts import read_part

@@ -1,7 +1,5 @@
 """What the charts of a board show, from its rows; `scoring.figures` draws it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -133,7 +131,7 @@ def quality_against(board: Board, ranking: Column, figures: TeamReported, measur
     )
 
 
-def one_against_another(pairing: Pairing) -> Scatter:
+def one_against_another(pairing: "Pairing") -> Scatter:
     series = [
         PointSeries(
             name=name,

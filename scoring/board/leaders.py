@@ -1,7 +1,5 @@
 """The best run of each class, and whether it is significantly better than every other of the board."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections import OrderedDict
@@ -105,7 +103,7 @@ class Leaders:
     is_known: bool = False
     significant: Mapping[str, int] = field(default_factory=dict)
 
-    def among(self, labels: Collection[str]) -> Leaders:
+    def among(self, labels: Collection[str]) -> "Leaders":
         significant = {label: best for label, best in self.significant.items() if label in labels}
         return replace(self, significant=significant)
 

@@ -1,7 +1,5 @@
 """A board as its template wants it: heads that sort, and the rows; by hand, as `rows` says."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -40,7 +38,7 @@ class Table:
 
 
 def table(
-    writers: Writers,
+    writers: "Writers",
     rows: Sequence[Row],
     query: BoardQuery,
     compare: str = "",
@@ -125,17 +123,17 @@ MOST_WRITTEN = 3
 @dataclass(frozen=True)
 class Writers:
     board: Board
-    known: dict[object, Writer] = field(default_factory=dict)
+    known: "dict[object, Writer]" = field(default_factory=dict)
 
     @cached_property
-    def axis(self) -> Axis | None:
+    def axis(self) -> "Axis | None":
         ranking = self.board.ranking
         if ranking is None:
             return None
         cells = (row.scores[ranking.name] for row in self.board.rows if ranking.name in row.scores)
         return Axis.over(cells, ranking.scale)
 
-    def of(self, columns: Sequence[Column], compare: str) -> Writer:
+    def of(self, columns: Sequence[Column], compare: str) -> "Writer":
         """``compare`` is the beginning of the address that compares a row with the first; empty for none."""
         key = (tuple(column.name for column in columns), compare, get_language())
         writer = self.known.get(key)
@@ -166,7 +164,7 @@ class Writers:
 @dataclass(frozen=True)
 class Writer:
     board: Board
-    axis: Axis | None
+    axis: "Axis | None"
     compare: str
     ranking: Column | None
     others: Sequence[tuple[str, str]]
@@ -296,7 +294,7 @@ class Axis:
     scale: float
 
     @classmethod
-    def over(cls, cells: Iterable[Cell], scale: float) -> Axis | None:
+    def over(cls, cells: Iterable[Cell], scale: float) -> "Axis | None":
         ends = [
             end
             for cell in cells

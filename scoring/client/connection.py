@@ -1,7 +1,5 @@
 """A site's HTTP API: requests with the reader's token, answers as JSON, refusals as exceptions."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import json
@@ -130,7 +128,7 @@ class Connection:
     def _sent(self, address: str) -> Answer:
         return _retried(lambda: self._once(address, {}, None))
 
-    def _once(self, address: str, headers: Mapping[str, str], body: MultipartFile | bytes | None) -> Answer:
+    def _once(self, address: str, headers: Mapping[str, str], body: "MultipartFile | bytes | None") -> Answer:
         with self._opened(address, headers, body) as answer:
             try:
                 return Answer(json.loads(answer.read()), dict(answer.headers))
@@ -140,7 +138,7 @@ class Connection:
                 ) from fault
 
     def _opened(
-        self, address: str, headers: Mapping[str, str], body: MultipartFile | bytes | None = None
+        self, address: str, headers: Mapping[str, str], body: "MultipartFile | bytes | None" = None
     ) -> http.client.HTTPResponse:
         fixed_headers = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
         if self._token:

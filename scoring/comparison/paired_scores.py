@@ -1,7 +1,5 @@
 """Two evaluations side by side: every metric with its paired test, and the differences by class."""
 
-from __future__ import annotations
-
 import threading
 import zipfile
 from collections import Counter
@@ -183,7 +181,7 @@ class Differing:
     count: int
     instances: int
     _order: NDArray[np.intp]
-    _sides: tuple[_Side, _Side]
+    _sides: "tuple[_Side, _Side]"
     _names: list[str]
 
     def some(self, first: int, last: int) -> list[Instance]:

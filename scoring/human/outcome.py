@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections import defaultdict
@@ -49,7 +47,7 @@ class NotPublished(Refused):
     """There is nothing to publish, or nothing to take back; the message says so."""
 
 
-def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
+def ratings_by_annotator(sheet: Sheet, criterion: str) -> "Ratings":
     first = sheet.annotators.filter(is_adjudicator=False)
     ratings: dict[str, dict[Item, int]] = {str(annotator): {} for annotator in first}
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
@@ -58,11 +56,11 @@ def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
     return ratings
 
 
-def agreement(sheet: Sheet) -> dict[str, Agreement]:
+def agreement(sheet: Sheet) -> "dict[str, Agreement]":
     return {criterion: agreement_of(ratings_by_annotator(sheet, criterion)) for criterion in CRITERIA}
 
 
-def system_means(sheet: Sheet, criterion: str) -> dict[int, Mean]:
+def system_means(sheet: Sheet, criterion: str) -> "dict[int, Mean]":
     rated = final_ratings(sheet, criterion)
     return means([(one.run, one.position - 1, one.value) for one in rated], sheet.instances.count())
 

@@ -6,8 +6,6 @@ without a space; its step for CORWA runs NLTK's Punkt and glues behind `et. al.`
 with one. A third splitter are rules of our own for scholarly prose, which need no data.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -278,7 +276,7 @@ class Tagger:
         (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
 
     @classmethod
-    def load(cls, folder: Path) -> Tagger:
+    def load(cls, folder: Path) -> "Tagger":
         """Raises Unavailable where there is no tagger, or one that is not what its manifest says."""
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
@@ -420,13 +418,13 @@ class Labelling:
     def packages(self) -> tuple[str, ...]:
         return ("nltk", "scikit-learn") if self._option(TAGGERS[self.scheme]) else ()
 
-    def of_run(self, texts: Sequence[Text | None]) -> list[Labelled | None]:
+    def of_run(self, texts: Sequence[Text | None]) -> "list[Labelled | None]":
         return self._labelled(texts, marked_only=False)
 
-    def of_gold(self, texts: Sequence[Text | None]) -> list[Labelled | None]:
+    def of_gold(self, texts: Sequence[Text | None]) -> "list[Labelled | None]":
         return self._labelled(texts, marked_only=self.treatment == ORIGINAL)
 
-    def _labelled(self, texts: Sequence[Text | None], *, marked_only: bool) -> list[Labelled | None]:
+    def _labelled(self, texts: Sequence[Text | None], *, marked_only: bool) -> "list[Labelled | None]":
         tagged: list[Labelled | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):

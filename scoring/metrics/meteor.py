@@ -1,7 +1,5 @@
 """METEOR as NLTK computes it, with WordNet from a folder."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Sequence
@@ -99,7 +97,7 @@ def reader(folder: Path) -> Any:
         def open(self, encoding: str | None = None) -> Any:
             return SeekableUnicodeStreamReader(io.BytesIO(self.path.read_bytes()), encoding)
 
-        def join(self, name: str) -> Place:
+        def join(self, name: str) -> "Place":
             return Place(self.path / name)
 
         def file_size(self) -> int:

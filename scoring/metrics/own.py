@@ -5,8 +5,6 @@ how is the process's choice, and by default nothing is run. Each answer is compu
 read anew, and a difference is a fault.
 """
 
-from __future__ import annotations
-
 import pickle
 import re
 import sys

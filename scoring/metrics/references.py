@@ -1,7 +1,5 @@
 """Measures of a text against several references, of which the one that it fits best counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest

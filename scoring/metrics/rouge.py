@@ -5,8 +5,6 @@ Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, sections 2 (RO
 numbers are ``scoring.metrics.rouge155``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -222,7 +220,7 @@ class Encoded:
     def lengths(self) -> Numbers:
         return np.diff(self.starts)
 
-    def stemmed(self) -> Encoded:
+    def stemmed(self) -> "Encoded":
         return Encoded(vocabulary.stems()[self.words], self.starts, self.lines, self.line_starts)
 
 
@@ -435,7 +433,7 @@ class _Lines:
     counts: Numbers
 
     @classmethod
-    def of(cls, texts: Encoded, pairs: Numbers, offsets: Numbers | int) -> _Lines:
+    def of(cls, texts: Encoded, pairs: Numbers, offsets: Numbers | int) -> "_Lines":
         firsts, counts = texts.lines[pairs], np.diff(texts.lines)[pairs]
         row = np.repeat(np.arange(len(pairs)), counts)
         line = np.repeat(firsts, counts) + _ranges(counts)

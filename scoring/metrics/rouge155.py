@@ -4,8 +4,6 @@ Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the progra
 is what the CL-SciSumm programs print. A *model* is a reference, a *peer* what is scored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -91,7 +89,7 @@ def rouge155(
     peer: Sequence[str | bytes],
     measures: Sequence[Measure],
     *,
-    reading: Reading,
+    reading: "Reading",
     references: str = ALL,
 ) -> dict[Measure, Counts]:
     """Each measure's counts of one peer against its models; a text is its sentences, in their order.

@@ -1,7 +1,5 @@
 """Commands of the offline scorer besides scoring: `pairs`, `decide`, `agreement`, `power` and `verify`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -75,7 +73,7 @@ def show_agreement(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(args: argparse.Namespace) -> tuple[list[CitationMetric], list[Pairs]]:
+def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]":
     from scoring.metrics import metrics_of
     from scoring.metrics.entailed import CitationMetric
     from scoring.offline.scoring import read_split

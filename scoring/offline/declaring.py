@@ -1,7 +1,5 @@
 """Tasks in folders: `task new` writes one that works, `task check` says everything that is wrong with one."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

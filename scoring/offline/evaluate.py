@@ -1,7 +1,5 @@
 """From gold and answers side by side to every number: scores, intervals, breakdowns, signatures."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -252,7 +250,7 @@ class Measurements:
         """The names of what is resampled, and each row's number among them."""
         return (self.unit_names, self.units) if self.clusters is None else (self.cluster_names, self.clusters)
 
-    def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> Measurements:
+    def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> "Measurements":
         """These rows of one matrix, such as those of a class, and the units that they belong to."""
         occurring, units = np.unique(self.units[rows], return_inverse=True)
         return Measurements(
@@ -278,7 +276,7 @@ def save_statistics(
     path: Path,
     scores: Scores,
     pairs: Pairs,
-    details: Details | None = None,
+    details: "Details | None" = None,
     instances: Iterable[ShownInstance] = (),
 ) -> None:
     columns = {name: column for name, column in pairs.features.items() if isinstance(column, Classes)}

@@ -5,8 +5,6 @@ seed of the draw. It stands in the column key of every number, so that numbers o
 a column, and anybody who has the gold draws the same part again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re
@@ -38,7 +36,7 @@ class Part:
         return f"{self.name}-{self.share}-{self.seed}"
 
     @property
-    def other(self) -> Part:
+    def other(self) -> "Part":
         return replace(self, name=PRIVATE if self.name == PUBLIC else PUBLIC)
 
     def rows(self, task_type: TaskType, pairs: Pairs, whole: Pairs) -> Rows:

@@ -1,7 +1,5 @@
 """Scoring without a database: what the commands do, and what the worker's child does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +38,7 @@ class Scoring:
     #: Where pending pairs are written; a run that has any is then not scored.
     pending: Path | None = None
     #: The public or private part of the split that is scored alone.
-    part: Part | None = None
+    part: "Part | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ class ReadRun(NamedTuple):
     def pairs(self, scoring: Scoring) -> Pairs:
         return scoring.task_type.pairs_of(self.split, self.answers, scoring.rules, scoring.options)
 
-    def parts(self, scoring: Scoring, pairs: Pairs) -> Sequence[Rows]:
+    def parts(self, scoring: Scoring, pairs: Pairs) -> "Sequence[Rows]":
         """The rows of the part that is asked for, and of the other one; none of the whole split."""
         if scoring.part is None:
             return ()
@@ -103,7 +101,7 @@ class ReadRun(NamedTuple):
         asked = self.split, self.answers, scoring.rules, scoring.options
         return rows_of_part(scoring.task_type, scoring.part, pairs, *asked)
 
-    def rows(self, scoring: Scoring) -> tuple[Pairs, Rows | None]:
+    def rows(self, scoring: Scoring) -> "tuple[Pairs, Rows | None]":
         pairs = self.pairs(scoring)
         return pairs, next(iter(self.parts(scoring, pairs)), None)
 
@@ -184,7 +182,7 @@ def score_read(
 def keep_statistics(
     scoring: Scoring,
     path: Path,
-    scores: Scores,
+    scores: "Scores",
     pairs: Pairs,
     instances: Iterable[ShownInstance] = (),
     kept: Pairs | None = None,
@@ -197,7 +195,7 @@ def keep_statistics(
     save_statistics(path, scores, kept or pairs, details_of(metrics, pairs.answers), instances)
 
 
-def printed(scoring: Scoring, split: Split, scores: Scores) -> dict[str, Any]:
+def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
     """The scores and what they were computed with; whose run it is follows."""
     return {
         "task_type": scoring.task_type.slug,

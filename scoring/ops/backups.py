@@ -6,8 +6,6 @@ replaced since, as the matrices of a run are that was scored again: then the dat
 the database of now still names and is not there, the site has lost. A backup is verified before it is used.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json
@@ -51,7 +49,7 @@ BACKUP = "backup"
 MAX_SNAPSHOTS = 5
 
 
-def write_backup(target: Path, *, with_secret: bool = True, is_incremental: bool = False) -> Manifest:
+def write_backup(target: Path, *, with_secret: bool = True, is_incremental: bool = False) -> "Manifest":
     """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused.
 
     An incremental one is whole too: what the newest backup beside it has alike is one file with two names.
@@ -95,7 +93,7 @@ def remove_older(target: Path, keep: int) -> list[Path]:
     return old
 
 
-def _written(draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None) -> Manifest:
+def _written(draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None) -> "Manifest":
     made_at = dt.datetime.now(dt.UTC)
     linked = read_manifest(earlier).files if earlier else {}
     for _ in range(MAX_SNAPSHOTS):

@@ -6,8 +6,6 @@ of characters, without carriage returns. Its papers have no sentences: here they
 range means all that it touches. One without the words quoted from it gives way to where they stand.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -55,7 +53,7 @@ class Document:
     sentences: list[Spot] = field(default_factory=list)
 
     @classmethod
-    def read(cls, file: InputFile) -> Document:
+    def read(cls, file: InputFile) -> "Document":
         paper = cls(decoded(file.read()).replace("\r", ""))
         for paragraph in _PARAGRAPH.finditer(paper.text):
             spans = sentence_spans(paragraph[0])

@@ -1,7 +1,5 @@
 """The commands that reproduce what the five papers report: `python -m scoring papers …`."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys
@@ -165,7 +163,7 @@ def print_mixtures(args: Given) -> int:
     return say(args, as_json({"mixtures": [asdict(mixture) for mixture in mixed]}), *lines)
 
 
-def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:
+def _positional_run(args: Given) -> "tuple[Split, Any, Mapping[str, str]]":
     from scoring.offline.scoring import read_split
 
     chosen = task_type(POSITIONAL)
@@ -175,7 +173,7 @@ def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:
     return split, _run(chosen, split, args.run, options), options
 
 
-def _run(chosen: TaskType, split: Split, path: Path, options: Mapping[str, str]) -> Any:
+def _run(chosen: "TaskType", split: "Split", path: Path, options: Mapping[str, str]) -> Any:
     from tasks.types.files import open_input
     from tasks.types.problems import refuse
     from tasks.types.runs import read_run
@@ -185,7 +183,7 @@ def _run(chosen: TaskType, split: Split, path: Path, options: Mapping[str, str])
     return run
 
 
-def _claims(args: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
+def _claims(args: Given) -> "tuple[Pairs, bool, Mapping[str, str]]":
     chosen = task_type(POSITIONAL)
     rules = chosen.checked_rules(args.rules)
     split, run, options = _positional_run(args)

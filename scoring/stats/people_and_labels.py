@@ -1,7 +1,5 @@
 """How far people and the automatic labels agree, as in Table 4 and section 6 of Xu et al. 2025."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -54,7 +52,7 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
     return items
 
 
-def agreement(judgements: Judgements, automatic: Automatic) -> dict[str, dict[str, Any]]:
+def agreement(judgements: "Judgements", automatic: Automatic) -> dict[str, dict[str, Any]]:
     """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of
     all annotators, and Krippendorff's alpha, ordinal of ratings.
 
@@ -118,7 +116,7 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
     }
 
 
-def _together(judged: Mapping[Item, Mapping[str, int]], level: Level) -> dict[str, Any]:
+def _together(judged: Mapping[Item, Mapping[str, int]], level: "Level") -> dict[str, Any]:
     answers = {item: list(by_annotator.values()) for item, by_annotator in judged.items()}
     items = list(answers.values())
     return {

@@ -2,8 +2,6 @@
 `train-tagger`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -203,7 +201,7 @@ def train_tagger(args: Given) -> int:
     return say(args, (args.out / MANIFEST).read_text().removesuffix("\n"), *lines)
 
 
-def _workers(args: Given) -> Workers:
+def _workers(args: Given) -> "Workers":
     from scoring.tools.builders.parts import Workers
 
     if args.cluster and not args.work:
@@ -212,7 +210,7 @@ def _workers(args: Given) -> Workers:
     return Workers(jobs=args.jobs, cluster=args.cluster)
 
 
-def _season(args: Given, task_type: str) -> SeasonFolder:
+def _season(args: Given, task_type: str) -> "SeasonFolder":
     from scoring.tools.builders.season import SeasonFolder
 
     slug = args.slug or re.sub(r"[^a-z0-9]+", "-", args.out.resolve().name.lower()).strip("-") or "built"
@@ -227,7 +225,7 @@ def _season(args: Given, task_type: str) -> SeasonFolder:
     )
 
 
-def _write_season(season: SeasonFolder, *baselines: Any) -> None:
+def _write_season(season: "SeasonFolder", *baselines: Any) -> None:
     for name in season.write(*baselines):
         sys.stderr.write(f"left out, {name}\n")
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +43,7 @@ class TimeLine:
     @classmethod
     def over(
         cls, phases: Sequence[Phase], now: dt.datetime, dates: Sequence[dt.datetime] = ()
-    ) -> TimeLine | None:
+    ) -> "TimeLine | None":
         """All of the phases and dates, as far as they are not too far away; None where there are none."""
         if not phases and not dates:
             return None

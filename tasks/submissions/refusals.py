@@ -1,7 +1,5 @@
 """Why a run is not taken. Each says it in a sentence; what a program needs to know stands in attributes."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 
@@ -43,7 +41,7 @@ class RunRejected(RunUnusable):
         )
 
     @classmethod
-    def of(cls, problems: Sequence[Problem]) -> RunRejected:
+    def of(cls, problems: Sequence[Problem]) -> "RunRejected":
         return cls(*capped(problems))
 
 
@@ -119,7 +117,7 @@ class NotRegistered(RunNotTaken):
     status = 403
 
     @classmethod
-    def of(cls, team: object, season: object) -> NotRegistered:
+    def of(cls, team: object, season: object) -> "NotRegistered":
         words = _("%(team)s takes no part in %(season)s, or is not approved yet")
         return cls(words % {"team": team, "season": season})
 

@@ -1,7 +1,5 @@
 """What a sender says of a run, what its header fills, what organisers require, and what a check finds."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -40,7 +38,7 @@ class Metadata:
     card: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
 
-    def before(self, other: Metadata) -> Metadata:
+    def before(self, other: "Metadata") -> "Metadata":
         return Metadata(
             description=self.description or other.description,
             card={**other.card, **self.card},

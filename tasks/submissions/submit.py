@@ -1,7 +1,5 @@
 """Taking a run: checked, counted and queued; or, where no reader is free, taken and read in its turn."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -231,7 +229,7 @@ def queue_run(
     found: run_card.Findings,
     said: run_card.Metadata,
     place: int | None = None,
-    unread: Unread | None = None,
+    unread: "Unread | None" = None,
     replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
@@ -340,7 +338,7 @@ class Unread:
     is_named: bool = True
 
     @classmethod
-    def of(cls, metadata: Upload | None, *, is_named: bool = True) -> Unread:
+    def of(cls, metadata: Upload | None, *, is_named: bool = True) -> "Unread":
         if metadata is None:
             return cls(is_named=is_named)
         with metadata.path.open("rb") as file:

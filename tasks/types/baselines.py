@@ -1,7 +1,5 @@
 """Systems that come with a task type: deterministic, from the public inputs, in the form of a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +46,7 @@ class Baseline:
         name: str,
         options: tuple[Option, ...],
         **facts: Any,
-    ) -> Baseline:
+    ) -> "Baseline":
         """One that answers under its options, the defaults filled in. Its answers raise OptionRefused."""
 
         def configured(values: Options) -> Answering:
@@ -57,7 +55,7 @@ class Baseline:
 
         return cls(name=name, answers=configured({}), options=options, configured=configured, **facts)
 
-    def with_options(self, options: Options) -> Baseline:
+    def with_options(self, options: Options) -> "Baseline":
         """The same system under other options. Raises OptionRefused."""
         checked = checked_options(self.name, self.options, options)
         return replace(self, answers=self.configured(checked)) if self.configured else self

@@ -1,7 +1,5 @@
 """Columns for large runs: one number a row where a list would hold one object a row."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
@@ -35,7 +33,7 @@ class Classes(Sequence[tuple[str, ...]]):
         self._tuples = [(label,) for label in self.labels]
 
     @classmethod
-    def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> Classes:
+    def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
         """From one label a row. Labels stand in the given order, others behind them in the alphabet's."""
         builder = ClassesBuilder()
         for value in values:
@@ -48,17 +46,17 @@ class Classes(Sequence[tuple[str, ...]]):
     @overload
     def __getitem__(self, place: int) -> tuple[str, ...]: ...
     @overload
-    def __getitem__(self, place: slice) -> Classes: ...
-    def __getitem__(self, place: int | slice) -> tuple[str, ...] | Classes:
+    def __getitem__(self, place: slice) -> "Classes": ...
+    def __getitem__(self, place: int | slice) -> "tuple[str, ...] | Classes":
         if isinstance(place, slice):
             return Classes(self.labels, self.codes[place])
         code = int(self.codes[place])
         return () if code < 0 else self._tuples[code]
 
-    def take(self, rows: NDArray[np.intp]) -> Classes:
+    def take(self, rows: NDArray[np.intp]) -> "Classes":
         return Classes(self.labels, self.codes[rows])
 
-    def outside(self, rows: NDArray[np.bool_]) -> Classes:
+    def outside(self, rows: NDArray[np.bool_]) -> "Classes":
         """The same classes, with the marked rows no longer part of the dimension."""
         return Classes(self.labels, np.where(rows, np.int32(OUTSIDE), self.codes))
 

@@ -5,8 +5,6 @@ files that hold no answers are seen to here. Of a run no more is kept than its a
 and the first problems.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Sized
@@ -28,7 +26,7 @@ Answer = TypeVar("Answer")
 class Line:
     """One answer while it is read. What is wrong with it is noted with its place in the file."""
 
-    def __init__(self, record: Record, problems: Problems) -> None:
+    def __init__(self, record: "Record", problems: Problems) -> None:
         self.record, self.value, self._problems = record, record.value, problems
         self.is_sound = True
 

@@ -1,7 +1,5 @@
 """Which rows are resampled together where a task names a field for it: citation texts by citing paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -55,7 +53,7 @@ def unit_by_instance(files: Sequence[InputFile], field: str, names_of: InstanceN
 
 def clusters_of(
     names: Sequence[str] | None,
-    units: Sequence[str] | Classes,
+    units: "Sequence[str] | Classes",
     features: Mapping[str, Sequence[tuple[str, ...]]],
     field: str,
     values: Mapping[str, str],

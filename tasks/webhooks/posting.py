@@ -1,7 +1,5 @@
 """One request to the machine that was looked up, with its signature; redirects are not followed."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import http.client
@@ -36,7 +34,7 @@ def body_of(payload: dict[str, Any]) -> bytes:
     return json.dumps(payload, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def post(target: Target, *, body: bytes, secret: str, timestamp: int, delivery: int) -> int:
+def post(target: "Target", *, body: bytes, secret: str, timestamp: int, delivery: int) -> int:
     """The status of the answer, whose body is not read. Raises OSError or HTTPException."""
     connection = _Pinned(target)
     limit = threading.Timer(TIMEOUT, connection.cut)
@@ -61,7 +59,7 @@ def post(target: Target, *, body: bytes, secret: str, timestamp: int, delivery: 
 class _Pinned(http.client.HTTPConnection):
     """Connects to the number that was checked; the name counts for the certificate alone."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: "Target") -> None:
         super().__init__(target.host, target.port, timeout=TIMEOUT)
         self.target = target
 

@@ -1,7 +1,5 @@
 """How the API speaks HTTP where the REST framework leaves a choice."""
 
-from __future__ import annotations
-
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -59,7 +57,7 @@ class ObjectParser(JSONParser):
 
 
 class Methods(BaseMetadata):
-    def determine_metadata(self, request: Request, view: APIView) -> dict[str, list[str]]:
+    def determine_metadata(self, request: Request, view: "APIView") -> dict[str, list[str]]:
         return {"methods": sorted(view.allowed_methods)}
 
 
@@ -202,7 +200,7 @@ class MinuteThrottle(BaseThrottle):
     def rate(self, request: Request) -> int:
         raise NotImplementedError
 
-    def allow_request(self, request: Request, view: APIView) -> bool:
+    def allow_request(self, request: Request, view: "APIView") -> bool:
         minute, passed = divmod(time.time(), WINDOW)
         self.rest = WINDOW - passed
         key = f"throttle:{self.scope}:{self.who(request)}:{int(minute)}"

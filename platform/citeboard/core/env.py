@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import os
 import stat
@@ -147,7 +145,7 @@ class Environment:
 
         return self._read(name, "", address, "an address such as redis://127.0.0.1:6379/0", secret=True)
 
-    def bucket(self, name: str, about: str, *, shown: str) -> Bucket | None:
+    def bucket(self, name: str, about: str, *, shown: str) -> "Bucket | None":
         self._declare(name, "address", shown, about)
         expected = (
             "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"

@@ -7,8 +7,6 @@ figure decides what is said of it, others stand beside it as further readings. A
 of a table decide here may have `findings`, each by a program that gives one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -16,8 +16,6 @@ measure. The paper does not say in which texts information is counted: here in t
 senses of a word sharing its count.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -85,11 +83,11 @@ class _Placed(NamedTuple):
     senses: frozenset[Any]
 
     @classmethod
-    def of(cls, text: Sequence[str], places: Mapping[str, int], senses: Senses) -> _Placed:
+    def of(cls, text: Sequence[str], places: Mapping[str, int], senses: "Senses") -> "_Placed":
         of_words = [senses.of(word) for word in text]
         return cls([places[word] for word in text], of_words, frozenset().union(*of_words))
 
-    def unshared(self, other: _Placed) -> list[int]:
+    def unshared(self, other: "_Placed") -> list[int]:
         pairs = zip(self.places, self.of_words, strict=True)
         return [place for place, senses in pairs if senses.isdisjoint(other.senses)]
 

@@ -5,8 +5,6 @@ Duma and Klein 2014. *Internal*: the cited paper's own words (full text, title a
 references of one paper, since only these compete.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +35,7 @@ class Window:
     right: int
 
     @classmethod
-    def of(cls, text: str) -> Window:
+    def of(cls, text: str) -> "Window":
         left, _, right = text.partition("-")
         window = cls(int(left), int(right))
         if window.left < 0 or window.right < 0 or not window.left + window.right:
@@ -112,7 +110,7 @@ class Document:
     inlinks: Sequence[Inlink] = ()
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], inlinks: Sequence[Inlink]) -> Document:
+    def of(cls, record: Mapping[str, Any], inlinks: Sequence[Inlink]) -> "Document":
         names = {"reference": "raw", "title": "title", "abstract": "abstract", "full_text": "text"}
         texts = {part: str(record.get(name) or "") for part, name in names.items()}
         return cls(**texts, inlinks=inlinks)

@@ -1,7 +1,5 @@
 """Baselines of citation recommendation: rank the whole collection for one sentence."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

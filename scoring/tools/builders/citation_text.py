@@ -1,7 +1,5 @@
 """A season of citation text generation from the original files of its data sets, one data set at a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +35,7 @@ BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textr
 CARD, SHEET, FAULTS = "card.md", "datasheet.md", "faults"
 
 
-def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
+def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[Instance, ...]:
     (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
     write_lines(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)

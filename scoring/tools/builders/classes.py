@@ -1,7 +1,5 @@
 """The classes of every context that a diagnostic split may take."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -18,7 +16,7 @@ from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.store import SQL, Store
 
 
-def decided(store: Store, rules: Rules) -> Rules:
+def decided(store: Store, rules: "Rules") -> "Rules":
     """The rules with whose field counts: `auto` is the cited paper where half of them or more have one."""
     if rules.field_of != "auto":
         return rules
@@ -26,7 +24,7 @@ def decided(store: Store, rules: Rules) -> Rules:
     return replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
 
 
-def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]]:
+def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[str]]":
     """Fill the view `classified` with all contexts that may be taken; say why the others are left out."""
     if rules.length_thresholds is not None:
         thresholds = LengthThresholds(*rules.length_thresholds)
@@ -47,7 +45,7 @@ def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]
 
 
 def _features(
-    store: Store, rules: Rules, thresholds: LengthThresholds, low: frozenset[str], refused: Counter[str]
+    store: Store, rules: "Rules", thresholds: "LengthThresholds", low: frozenset[str], refused: Counter[str]
 ) -> Iterator[dict[str, Any]]:
     for row in store.rows(SQL["classes: contexts"]):
         cited = len(json.loads(row["gold"])) if row["target"] is not None else 0

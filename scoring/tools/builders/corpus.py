@@ -1,7 +1,5 @@
 """What every corpus is read into: papers, their references, and the sentences in which they cite them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -134,7 +132,7 @@ class Sink(Protocol):
         pass
 
     @property
-    def sentences(self) -> Splitter:
+    def sentences(self) -> "Splitter":
         pass
 
     def add_paper(self, paper: Paper) -> None: ...

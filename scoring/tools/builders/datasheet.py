@@ -1,7 +1,5 @@
 """The data sheet of a diagnostic split: every rule and threshold, and counts before and after selection."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re
@@ -30,7 +28,7 @@ from scoring.tools.builders.tagging import GROUPS, OTHERS
 SHEET, FACTS, CARD, CHARTS = "datasheet.md", "datasheet.json", "card.md", "charts"
 
 
-def write(built: Built, folder: Path) -> None:
+def write(built: "Built", folder: Path) -> None:
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
     for distribution in built.tables.distributions:
         chart = folder / CHARTS / f"{_slug(distribution.name)}.svg"
@@ -64,7 +62,7 @@ def write(built: Built, folder: Path) -> None:
     (folder / CARD).write_text("\n".join(card), encoding="utf-8")
 
 
-def _ranked(built: Built) -> str:
+def _ranked(built: "Built") -> str:
     return f"Ranked are {RANKED[built.rules.candidates]}: {built.candidates:,}."
 
 
@@ -76,7 +74,7 @@ def small_of(counts: Mapping[str, int]) -> str:
     )
 
 
-def _sheet(built: Built) -> Iterator[str]:
+def _sheet(built: "Built") -> Iterator[str]:
     tables, rules = built.tables, built.rules
     yield f"# Data sheet\n\n{tables.selected:,} contexts of {tables.eligible:,} that could be taken.\n"
     yield f"{_ranked(built)}\n"
@@ -139,7 +137,7 @@ _HOW_DRAWN = {
 }
 
 
-def rule_rows(built: Built) -> list[tuple[str, object]]:
+def rule_rows(built: "Built") -> list[tuple[str, object]]:
     rules, thresholds = built.rules, built.thresholds
     length = f"short below {thresholds.low:.4f}, long above {thresholds.high:.4f} white-space tokens"
     if thresholds.mean is not None:

@@ -1,7 +1,5 @@
 """Sending a run, for one task or for all whose format a file carries: checked before anything counts."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +45,7 @@ class Outcome:
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
     #: Of a file for several tasks, what it is to each.
-    parts: Sequence[tuple[Phase, Outcome]] = field(default_factory=tuple)
+    parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
 
     @property
     def several_files(self) -> bool:

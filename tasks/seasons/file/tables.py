@@ -1,7 +1,5 @@
 """Tables of keys: typed readers that note all that is wrong, values written."""
 
-from __future__ import annotations
-
 import datetime as dt
 import difflib
 import re
@@ -150,7 +148,7 @@ class Table:
         self.refuse(name, self.stated(name, value), _("a date and time, such as 2026-05-01T23:59:59Z"))
         return None
 
-    def tables(self, name: str) -> list[Table]:
+    def tables(self, name: str) -> "list[Table]":
         value = self.value(name, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             path = ".".join([*(part for part in self.path if isinstance(part, str)), name])
@@ -158,7 +156,7 @@ class Table:
             return []
         return [Table(entry, (*self.path, name, at), self.findings) for at, entry in enumerate(value)]
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> "Table":
         value = self.value(name)
         if isinstance(value, dict):
             return Table(value, (*self.path, name), self.findings)

@@ -1,7 +1,5 @@
 """Citation recommendation: which paper does a sentence cite, among all papers of a collection."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -100,7 +98,7 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
     return tuple(metrics)
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+def read_run(files: Sequence[InputFile], index: Index, options: Options) -> "tuple[RankedRun, list[Problem]]":
     """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
     from tasks.types.ranking.runs import RunLimits, read_ranked_run
 
@@ -109,7 +107,7 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     return read_ranked_run(files, index, limits)
 
 
-def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
+def pair(split: Split, run: "RankedRun", rules: str, options: Options) -> Pairs:
     """One row a context.
 
     A citing paper is the unit that is resampled: its contexts share topic, style and reference list, so that

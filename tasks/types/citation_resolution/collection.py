@@ -1,7 +1,5 @@
 """The gold of Citation Resolution: contexts with what they cite, and each paper's own references."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +48,7 @@ class Resolution(Collection):
     candidates: Mapping[str, tuple[str, ...]]
     #: How many candidates each context has.
     choices: NDArray[np.int32]
-    citing_papers: CitingPapers | None
+    citing_papers: "CitingPapers | None"
 
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
@@ -181,7 +179,7 @@ class _Reader(ContextsBuilder):
             self.paper_of.append(paper)
             self.add(name, paper, gold, labels, facts)
 
-    def resolution(self, citing_papers: CitingPapers | None) -> Resolution:
+    def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
         sizes = (len(self._candidates[paper]) for paper in self.paper_of)
         return Resolution(
             **self.columns(),

@@ -5,8 +5,6 @@ Whatever else a line says counts for nothing. The `target` that the original lis
 with gold either, since the answer would tell what gold says.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter
@@ -86,7 +84,7 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
         yield instance.inputs, [instance.target, instance.labels]
 
 
-def index_of(instances: Sequence[Instance]) -> Index:
+def index_of(instances: "Sequence[Instance]") -> Index:
     """What checks a run: by data set the instances in their order, each with its number of cited papers."""
     datasets: dict[str, dict[str, int]] = {}
     for instance in instances:
@@ -94,7 +92,7 @@ def index_of(instances: Sequence[Instance]) -> Index:
     return {"datasets": datasets}
 
 
-def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[Instance, ...]:
+def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> "tuple[Instance, ...]":
     """The instances of all files, data set by data set. Raises InputRefused."""
     problems: list[Problem] = []
     instances: dict[str, Instance] = {}
@@ -177,7 +175,7 @@ class Instance:
     dataset: str
     inputs: tuple[str, ...]
     target: str = ""
-    labels: Labels = field(default_factory=dict)
+    labels: "Labels" = field(default_factory=dict)
 
     @property
     def text(self) -> str:

@@ -3,8 +3,6 @@
 `Citance Number: 1 | Reference Article: C90-2039.xml | … | Discourse Facet: Method_Citation | Annotator: … |`
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -136,7 +134,7 @@ def line_citance_name(fields: Mapping[str, str]) -> CitanceName:
     return _citance_name(fields, fields.get("Citance Number", fields.get("Citation Number", "")))
 
 
-def citance_name(row: Row) -> CitanceName:
+def citance_name(row: "Row") -> CitanceName:
     return _citance_name(row.values, row.values.get("Citance Number", "").strip())
 
 

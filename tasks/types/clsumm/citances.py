@@ -1,7 +1,5 @@
 """Citances: which sentence of a citing paper cites, which reference sentences, and in which facet."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -153,7 +151,7 @@ class Matcher:
         self._markers_tell = any(name.marker not in NO_MARKERS for name in names)
 
     @classmethod
-    def of_index(cls, entry: dict[str, Any]) -> Matcher:
+    def of_index(cls, entry: dict[str, Any]) -> "Matcher":
         return cls([CitanceName(*parts) for parts in entry["citances"]])
 
     def places(self, answers: Sequence[CitanceName]) -> list[int | None]:

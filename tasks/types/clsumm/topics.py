@@ -1,7 +1,5 @@
 """Topics of tasks 1A and 1B: a reference paper, and the citances as each annotator annotated them."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -73,7 +71,7 @@ class Topic:
     name: str
     files: tuple[GoldFile, ...]
     asked: tuple[CitanceName, ...]
-    sentences: tuple[Sentence, ...]
+    sentences: "tuple[Sentence, ...]"
 
     @cached_property
     def order(self) -> dict[str, int]:
@@ -116,7 +114,7 @@ def read_topics(files: Sequence[InputFile], options: Options, source: Source = S
     return Topics(tuple(topics[name] for name in sorted(topics)), tuple(sorted(others)))
 
 
-def _topic(chosen: Chosen, folder: TopicFolder, problems: list[Problem], source: Source) -> Topic:
+def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], source: Source) -> Topic:
     papers = folder.papers
     named = [file for file in papers if file.stem == chosen.topic] or papers
     sentences = tuple(read_sentences(named[0])) if named else ()
@@ -226,7 +224,7 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
             yield from public_topic(folder, chosen.topic, chosen)
 
 
-def public_topic(folder: TopicFolder, topic: str, chosen: Chosen | None) -> Iterator[tuple[str, bytes]]:
+def public_topic(folder: "TopicFolder", topic: str, chosen: "Chosen | None") -> Iterator[tuple[str, bytes]]:
     for kind in ("Reference_XML", "Citance_XML"):
         for file in folder.files(kind):
             if file.suffix == ".xml":

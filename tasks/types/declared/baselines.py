@@ -1,7 +1,5 @@
 """The baselines that a folder may name: systems of a form, which need no code."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

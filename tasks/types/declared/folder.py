@@ -1,7 +1,5 @@
 """A folder with a `task.toml` as a task type: read whole, every fault by file and line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

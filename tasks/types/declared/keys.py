@@ -1,7 +1,5 @@
 """The keys of a `task.toml`: typed readers that note every fault with its line and go on."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import tomllib
@@ -106,7 +104,7 @@ class Keys:
                 self.refuse(name, f"“{name}” names “{text}” twice")
         return tuple(dict.fromkeys(value))
 
-    def table(self, name: str, default: Any = REQUIRED) -> Keys:
+    def table(self, name: str, default: Any = REQUIRED) -> "Keys":
         value = self.value(name, default)
         if isinstance(value, dict):
             return Keys(value, (*self.path, name), self.faults)
@@ -115,7 +113,7 @@ class Keys:
         # What stands in a table that is missing is not missed once more.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
 
-    def tables(self, name: str, default: Any = REQUIRED) -> list[Keys]:
+    def tables(self, name: str, default: Any = REQUIRED) -> "list[Keys]":
         value = self.value(name, default)
         if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
             if not value and default is REQUIRED:

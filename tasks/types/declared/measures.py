@@ -1,7 +1,5 @@
 """The measures that a folder may name: by form, each with the class that computes it and its options."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

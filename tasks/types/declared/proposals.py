@@ -3,8 +3,6 @@
 A proposal is right more often than not and never generous: what could give an answer away is not shown.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What each form reads of a `task.toml` besides what all of them have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A form of task says what its answers are; everything else is here.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

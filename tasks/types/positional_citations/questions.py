@@ -3,8 +3,6 @@
 Of a run's line its answer with the marks is read, and nothing else of what it may say.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -345,7 +343,7 @@ class _Reader:
             for text, wanted in to_parse.items()
         }
 
-    def parts(self, question: Question, notes: Counter[str]) -> Iterator[Part]:
+    def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
         output = self._outputs[question.id]
         sentences = [self._sentences[text] for text in self._moved[question.id]]
         where = [positions(sentence.text) for sentence in sentences]

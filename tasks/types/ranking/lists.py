@@ -1,7 +1,5 @@
 """Many short lists of candidate numbers in two arrays: a million rankings of ten take 48 megabytes."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import overload
@@ -37,7 +35,7 @@ class Lists(Sequence[tuple[int, ...] | None]):
         self.present = np.ones(len(offsets) - 1, dtype=bool) if present is None else present
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[int] | None]) -> Lists:
+    def of(cls, rows: Iterable[Sequence[int] | None]) -> "Lists":
         builder = ListsBuilder()
         present = array("b")
         for row in rows:
@@ -51,8 +49,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
     @overload
     def __getitem__(self, place: int) -> tuple[int, ...] | None: ...
     @overload
-    def __getitem__(self, place: slice) -> Lists: ...
-    def __getitem__(self, place: int | slice) -> tuple[int, ...] | Lists | None:
+    def __getitem__(self, place: slice) -> "Lists": ...
+    def __getitem__(self, place: int | slice) -> "tuple[int, ...] | Lists | None":
         if isinstance(place, slice):
             return self.take(np.arange(len(self))[place])
         if not -len(self) <= place < len(self):
@@ -66,7 +64,7 @@ class Lists(Sequence[tuple[int, ...] | None]):
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.offsets)
 
-    def take(self, rows: NDArray[np.intp]) -> Lists:
+    def take(self, rows: NDArray[np.intp]) -> "Lists":
         """The lists of these rows, in this order; row -1 gives a list that is not present."""
         if np.array_equal(rows, np.arange(len(self))):
             return self

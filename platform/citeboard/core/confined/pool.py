@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import logging
@@ -78,7 +76,7 @@ class Done:
 
 class Pool:
     def __init__(
-        self, *, size: int, work_folder: Path, setup: Setup, hourly_seconds: float = float("inf")
+        self, *, size: int, work_folder: Path, setup: "Setup", hourly_seconds: float = float("inf")
     ) -> None:
         self.turns = Turns(size, hourly_seconds)
         self._folder = work_folder
@@ -141,7 +139,7 @@ class Pool:
                 return code
         return None
 
-    def _ready_server(self) -> ForkServer:
+    def _ready_server(self) -> "ForkServer":
         with self._starting:
             if self._is_closed:
                 raise ProgramFailed("the pool is closed")
@@ -157,7 +155,7 @@ class Pool:
                 self._server = ForkServer(self._setup.command, environment(self._setup.path))
             return self._server
 
-    def _replace(self, lost: ForkServer) -> None:
+    def _replace(self, lost: "ForkServer") -> None:
         with self._starting:
             if self._server is lost:
                 self._server = None
