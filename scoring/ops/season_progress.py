@@ -91,16 +91,6 @@ def progress_of(season: Season) -> Progress:
             oldest=Min("created_at", filter=is_queued),
         )
     )
-    return Progress(
-        days=_days(season),
-        queues=[Waiting(**row) for row in queues.order_by("queue")],
-        times=_times(season),
-        runs=sizes["n"],
-        run_bytes=sizes["size"],
-    )
-
-
-def _days(season: Season) -> list[Day]:
     rows = (
         Submission.objects.filter(phase__task__season=season, team__isnull=False)
         .order_by()
@@ -113,15 +103,21 @@ def _days(season: Season) -> list[Day]:
         )
         .order_by("-day")[:DAYS]
     )
-    return [
-        Day(
-            day=row["day"],
-            scored=row["scored"],
-            moving=row["moving"],
-            not_scored=row["n"] - row["scored"] - row["moving"],
-        )
-        for row in reversed(rows)
-    ]
+    return Progress(
+        days=[
+            Day(
+                day=row["day"],
+                scored=row["scored"],
+                moving=row["moving"],
+                not_scored=row["n"] - row["scored"] - row["moving"],
+            )
+            for row in reversed(rows)
+        ],
+        queues=[Waiting(**row) for row in queues.order_by("queue")],
+        times=_times(season),
+        runs=sizes["n"],
+        run_bytes=sizes["size"],
+    )
 
 
 def _times(season: Season) -> Times | None:

@@ -47,13 +47,6 @@ def signer() -> Signer:
     return Signer(current, _private(current)) if current else _made(None)
 
 
-def replace_key() -> Signer:
-    """Called with the log locked."""
-    if settings.RECEIPT_KEY:
-        raise Refused(_("the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"))
-    return _made(current_key())
-
-
 def current_key() -> SigningKey | None:
     return SigningKey.objects.filter(retired_at=None).first()
 
@@ -184,7 +177,10 @@ def give_places() -> int:
 def replace() -> SigningKey:
     """The key by a new one, which signs the head as it stands. Raises Refused."""
     with transaction.atomic():
-        head, by = _locked(), replace_key()
+        # Called with the log locked.
+        if settings.RECEIPT_KEY:
+            raise Refused(_("the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"))
+        head, by = _locked(), _made(current_key())
         _sign(head, by)
     return by.row
 

@@ -66,29 +66,25 @@ def add(record: Record, file: Path, sink: Sink) -> None:
         )
         sink.add_reference(citing, reference)
     else:
-        context = _context(record)
+        gold = [str(reference) for reference in listed(record.get("gold"))]
+        name, sentence = _needed(record, "context_id"), text(record, "sentence")
+        if PLACEHOLDER not in sentence:
+            raise refusal(f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}")
+        context = Context(
+            context_id=name,
+            section=without_tokens(text(record, "section")),
+            before=text(record, "before"),
+            sentence=sentence,
+            after=text(record, "after"),
+            gold=tuple(dict.fromkeys(gold)),
+            markers=whole(record, "n_markers") or len(gold),
+            marker=text(record, "marker"),
+            style=text(record, "style") or ANONYMOUS,
+            context_type=text(record, "context_type") or None,
+            zone=text(record, "zone") or None,
+        )
         sink.add_sentence(token_count(context.sentence))
         sink.add_context(_needed(record, "paper_id"), context)
-
-
-def _context(record: Record) -> Context:
-    gold = [str(reference) for reference in listed(record.get("gold"))]
-    name, sentence = _needed(record, "context_id"), text(record, "sentence")
-    if PLACEHOLDER not in sentence:
-        raise refusal(f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}")
-    return Context(
-        context_id=name,
-        section=without_tokens(text(record, "section")),
-        before=text(record, "before"),
-        sentence=sentence,
-        after=text(record, "after"),
-        gold=tuple(dict.fromkeys(gold)),
-        markers=whole(record, "n_markers") or len(gold),
-        marker=text(record, "marker"),
-        style=text(record, "style") or ANONYMOUS,
-        context_type=text(record, "context_type") or None,
-        zone=text(record, "zone") or None,
-    )
 
 
 def _needed(record: Record, key: str) -> str:
