@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.answers import ALCE
-from scoring.metrics.base import Floats, Parameters, Requirement, looked_for, ratio
+from scoring.metrics.base import Floats, Parameters, Requirement, deviation_of, looked_for, ratio
 from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, described, matrix, row
 from scoring.metrics.entailment import Case, judged
 from tasks.types.base import Options
@@ -161,9 +161,7 @@ class AliiceDeviation(Aliice):
 
     def aggregate(self, sums: Floats) -> Floats:
         total, squares, count, pending = (sums[..., place] for place in range(4))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            deviation = np.sqrt(np.maximum(squares * count - total**2, 0)) / count
-        return np.where(pending > 0, np.nan, self.scale * deviation)
+        return np.where(pending > 0, np.nan, self.scale * deviation_of(total, squares, count))
 
     def total(self, rows: Floats) -> float:
         """From the values themselves, since sums of squares leave a trace where all are equal."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, Parameters, harmonic_mean, quotient
+from scoring.metrics.base import Floats, MeanMetric, Metric, Parameters, deviation_of, harmonic_mean, quotient
 from scoring.metrics.mauve import Mauve
 from scoring.metrics.rouge import Rouge, package_rouge, rouge
 from tasks.types.base import OFFICIAL, Options
@@ -173,9 +173,7 @@ class Length(AnswerMetric):
 
 class LengthDeviation(Length):
     def aggregate(self, sums: Floats) -> Floats:
-        words, squares, count = (sums[..., place] for place in range(3))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.sqrt(np.maximum(squares * count - words**2, 0)) / count)
+        return deviation_of(*(sums[..., place] for place in range(3)))
 
 
 class PositionalShare(AnswerMetric):

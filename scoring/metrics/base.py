@@ -321,9 +321,7 @@ class CountMetric(Metric):
         else:
             precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
             recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
-        if self.part == "f1":
-            return harmonic_mean(precision, recall)
-        return precision if self.part == "precision" else recall
+        return part_of_means(self.part, precision, recall)
 
 
 def unit_rows(
@@ -381,6 +379,19 @@ def quotient(total: Floats, count: Floats) -> Floats:
 def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
     """0 where both are 0; NaN where one is undefined."""
     return ratio(2 * precision * recall, precision + recall)
+
+
+def part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
+    """One of them, or for `f1` their harmonic mean."""
+    if part == "f1":
+        return harmonic_mean(precision, recall)
+    return precision if part == "precision" else recall
+
+
+def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
+    """The standard deviation of all, not of a sample, from sums; NaN of nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.sqrt(np.maximum(squares * count - total**2, 0)) / count)
 
 
 def f1_of_counts(both: Floats | float, answered: Floats | float, wanted: Floats | float) -> Floats:

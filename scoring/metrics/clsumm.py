@@ -43,7 +43,7 @@ from tasks.types.base import OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
-from tasks.types.problems import Unavailable
+from tasks.types.problems import needed
 
 CITATION = "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"
 PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
@@ -305,10 +305,8 @@ class OfficialRouge(Metric):
 
     def requirements(self) -> Sequence[Requirement]:
         def look() -> tuple[str, str]:
-            try:
+            with needed("{}", OptionRefused):
                 return self.stop_words, self.reading.stop_words_digest if self.reading else ""
-            except OptionRefused as refused:
-                raise Unavailable(str(refused)) from None
 
         listed = [looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
         return [*listed, *super().requirements()]

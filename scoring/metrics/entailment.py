@@ -251,10 +251,8 @@ class EntailmentLabels:
 
 def stored_labels(path: Path) -> EntailmentLabels:
     """Raises Unavailable where there is no such file, InputRefused with every line that is no label."""
-    try:
+    with needed(f"there is no file of labels {path}", OSError):
         return _read(path, file_digest(path))
-    except OSError:
-        raise Unavailable(f"there is no file of labels {path}") from None
 
 
 def labels_digest(labels: Mapping[Key, bool]) -> str:
@@ -470,13 +468,9 @@ def model_folder(model: str) -> Path:
         return folder
     with needed(f"transformers is not installed, which {model} needs: `make models` installs it"):
         from huggingface_hub import snapshot_download
-    try:
+    words = f"the model {model} is not on this machine: put it there, or decide on another machine: "
+    with needed(f"{words}`python -m scoring pairs`, `python -m scoring decide`", OSError, ValueError):
         return Path(snapshot_download(model, local_files_only=True))
-    except (OSError, ValueError) as missing:
-        raise Unavailable(
-            f"the model {model} is not on this machine: put it there, or decide on another machine: "
-            "`python -m scoring pairs`, `python -m scoring decide`"
-        ) from missing
 
 
 def model_name(model: str, folder: Path) -> str:
@@ -515,9 +509,7 @@ def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
     chosen = chosen_device(device)
     # As both papers do on a GPU; a CPU is slower with half the digits than with all.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
-    try:
+    with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]
         model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=precision)
-    except (OSError, ValueError) as fault:
-        raise Unavailable(f"the model in {folder} cannot be loaded: {fault}") from fault
     return tokenizer, model.to(chosen).eval()

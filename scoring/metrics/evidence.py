@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, harmonic_mean, quotient
+from scoring.metrics.base import Floats, MeanMetric, Metric, part_of_means, quotient
 from scoring.metrics.classification import part_of
 from tasks.types.columns import present
 
@@ -101,6 +101,4 @@ class Fever(MeanMetric):
         if self.column in ("label", "score"):
             return super().aggregate(sums)
         precision, recall = (quotient(sums[..., place], sums[..., 4]) for place in (2, 3))
-        if self.column == "f1":
-            return harmonic_mean(precision, recall)
-        return precision if self.column == "precision" else recall
+        return part_of_means(self.column, precision, recall)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement, Text, looked_for, texts_of
 from tasks.types.columns import present
-from tasks.types.problems import Unavailable
+from tasks.types.problems import Unavailable, needed
 
 Vectors = NDArray[np.float32]
 
@@ -147,13 +147,11 @@ class Encoder:
         # Standard error belongs to progress and problems, one JSON object a line.
         quiet: Any = logging.disable_progress_bar
         quiet()
-        try:
+        with needed(f"BERTScore: the model {model} cannot be loaded: {{}}", OSError, ValueError):
             config = AutoConfig.from_pretrained(model)
             tokenizers: Any = AutoTokenizer
             self.tokenizer: Any = tokenizers.from_pretrained(model)
             loaded: Any = AutoModel.from_pretrained(model).eval()
-        except (OSError, ValueError) as fault:
-            raise Unavailable(f"BERTScore: the model {model} cannot be loaded: {fault}") from fault
         self.device = chosen_device()
         self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(self.device)
         self.layer = layer

@@ -19,7 +19,7 @@ from scoring.metrics.discourse import sentence_spans
 from scoring.tools.builders.topics import element, file_names
 from tasks.types.clsumm.annotation import ANSWER_COLUMNS, PIECES_JOIN, PUBLIC_COLUMNS, Unreadable, line_fields
 from tasks.types.files import InputFile, open_inputs
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded
 
 NEEDED = (
@@ -105,8 +105,7 @@ def convert(data: Path, out: Path) -> Counter[str]:
         written |= files
     if not written and not problems:
         problems.append(Problem(file=str(data), message="no topic was found", expected=LAYOUT))
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

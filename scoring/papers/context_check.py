@@ -24,7 +24,7 @@ from scoring.tools.builders.classes import drawn
 from scoring.tools.builders.reading import refusal
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import InputRefused, Problem, quoted, refuse
 from tasks.types.ranking.records import Rows, the_file
 from tasks.types.text import decoded, json_kind
 
@@ -80,8 +80,7 @@ def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) ->
         name = rows.name(row, "ref_id")
         if name in wanted and name not in names:
             names[name] = str(row.get("raw") or row.get("title") or name)
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return names
 
 
@@ -108,8 +107,7 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
         )
     if not checks and not problems:
         raise refusal("nothing is answered", path, "yes or no in “answer”")
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return checks
 
 
@@ -148,8 +146,7 @@ def _rows(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
             rows.wrong(f"“{SAMPLED_FOR}” is {json_kind(counts_in)}", "a list of names of classes")
         elif rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None:
             yield row
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
 
 
 def _asked(context: Mapping[str, Any]) -> Iterator[Asked]:

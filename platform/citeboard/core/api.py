@@ -24,7 +24,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # The views read these classes from the settings while they are imported themselves.
+    # The views read these classes and throttles from the settings while they are imported themselves.
     from rest_framework.views import APIView
 
 #: What a view that only answers is asked with.
@@ -183,10 +183,6 @@ def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str,
             responses.setdefault("default", {**shape, "description": "Any other error."})
     return result
 
-
-if TYPE_CHECKING:
-    # The views read these throttles from the settings while they are imported themselves.
-    from rest_framework.views import APIView
 
 WINDOW = 60
 

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from citeboard.core.words import counted, file_size
 from scoring.ops import bucket_backups
 from scoring.ops.backups import BackupRefused, remove_older, write_backup
+from tasks.management.problems import refusing
 
 #: The exit code where the backup is complete but for files that the site itself has lost.
 LOST = 3
@@ -40,13 +41,11 @@ class Command(BaseCommand):
         target, keep = options["target"].absolute(), options["keep"]
         if keep is not None and keep < 1:
             raise CommandError("--keep takes a number of at least 1")
-        try:
+        with refusing(BackupRefused, OSError, words="No backup was made: {}"):
             bucket = bucket_backups.opened(options["bucket"]) if options["bucket"] else None
             manifest = write_backup(
                 target, with_secret=not options["without_secret"], is_incremental=options["incremental"]
             )
-        except (BackupRefused, OSError) as reason:
-            raise CommandError(f"No backup was made: {reason}") from reason
         files, boards = counted(len(manifest.files), "file"), counted(len(manifest.boards), "board")
         self.stdout.write(
             f"{target}: {files} of {file_size(manifest.size)} and {boards}, read back and found equal; "
@@ -56,13 +55,11 @@ class Command(BaseCommand):
             for folder in remove_older(target, keep):
                 self.stdout.write(f"{folder}: removed")
         if bucket is not None:
-            try:
+            with refusing(OSError, words="The backup is here and not in the bucket: {}"):
                 moment, sent = bucket_backups.send(target, bucket)
                 self.stdout.write(f"{moment}: {counted(sent, 'new file')} in the bucket")
                 for old in bucket_backups.remove_older(bucket, keep) if keep else ():
                     self.stdout.write(f"{old}: removed from the bucket")
-            except OSError as reason:
-                raise CommandError(f"The backup is here and not in the bucket: {reason}") from reason
         if manifest.lost:
             for name in manifest.lost:
                 self.stderr.write(f"{name}: lost or damaged in the site's own storage")

@@ -5,9 +5,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 
 from citeboard.core.words import listed
-from scoring.management.seasons import season_named
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
+from tasks.management.problems import season_named
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, model: str, season: str, **options: Any) -> None:
-        own = season_named(season)
+        own = season_named(season) if season else None
         found = list(EntailmentModel.objects.deciding(model, own))
         if not found:
             models = EntailmentModel.objects.filter(Q(season=None) | Q(season=own))

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
 from scoring.archive.write import FolderInUse, write_archive
-from tasks.models import Season
+from tasks.management.problems import refusing, season_named
 from tasks.seasons.file.export import export_season
 
 
@@ -33,9 +33,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        season = Season.objects.filter(slug=options["season"]).first()
-        if season is None:
-            raise CommandError(f"there is no season “{options['season']}”")
+        season = season_named(options["season"])
         if not options["archive"]:
             exported, folder = export_season(season), options["out"]
             try:
@@ -46,12 +44,10 @@ class Command(BaseCommand):
             if any(task.published for task in season.tasks.all()):
                 self.stderr.write("published results are loaded from their own files, before the season")
             return
-        try:
+        with refusing(FolderInUse):
             written = write_archive(
                 season, options["out"], version=options["archive_version"], with_gold=options["with_gold"]
             )
-        except FolderInUse as refused:
-            raise CommandError(str(refused)) from refused
         self.stdout.write(
             f"{options['out']}: {written.boards} boards, {written.runs} runs, "
             f"{written.gold} versions of the gold, {written.files} files"

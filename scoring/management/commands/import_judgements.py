@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from scoring.human.claim_review import JudgementsRefused, keep_file, publish, read_agreement
 from scoring.human.outcome import NotPublished
+from tasks.management.problems import refusing, told
 from tasks.models import Submission
-from tasks.types.problems import capped
 
 
 class Command(BaseCommand):
@@ -31,12 +31,8 @@ class Command(BaseCommand):
             agreed = read_agreement(found, file, file.name, None)
             keep_file(submission=found, path=file, filename=file.name, by=None)
         except JudgementsRefused as refused:
-            problems, more = capped(refused.problems)
-            lines = [*map(str, problems), *([f"and {more} more problems"] if more else [])]
-            raise CommandError("\n".join(["nothing was kept:", *lines])) from refused
+            raise CommandError("\n".join(["nothing was kept:", *told(refused.problems)])) from refused
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
         if options["publish"]:
-            try:
+            with refusing(NotPublished, words="the judgements are kept; not published: {}"):
                 publish(submission=found, by=None)
-            except NotPublished as refused:
-                raise CommandError(f"the judgements are kept; not published: {refused}") from refused

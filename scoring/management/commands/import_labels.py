@@ -5,9 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
-from scoring.management.seasons import season_named
 from scoring.worker.entailment_labels import LabelsRefused, import_labels
-from tasks.types.problems import capped
+from tasks.management.problems import season_named, told
 
 
 class Command(BaseCommand):
@@ -32,13 +31,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, model: str, season: str, **options: Any) -> None:
         if not file.is_file():
             raise CommandError(f"there is no file {file}")
-        own = season_named(season)
+        own = season_named(season) if season else None
         try:
             done = import_labels(path=file, filename=file.name, by=None, model=model, season=own)
         except LabelsRefused as refused:
-            problems, more = capped(refused.problems)
-            lines = [*map(str, problems), *([f"and {more} more problems"] if more else [])]
-            raise CommandError("\n".join(["nothing was kept:", *lines])) from refused
+            raise CommandError("\n".join(["nothing was kept:", *told(refused.problems)])) from refused
         self.stdout.write(
             f"{counted(done.added, 'label')} of {done.model} added, {done.known} were there; "
             f"{counted(done.resumed, 'scoring')} {'goes' if done.resumed == 1 else 'go'} on"

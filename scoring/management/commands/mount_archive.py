@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from scoring.exchange.mounted import MountRefused, mount, unmount
+from tasks.management.problems import refusing
 from tasks.types import InputRefused
 
 
@@ -26,12 +27,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["archive"]) == bool(options["unmount"]):
             raise CommandError("give a folder to be mounted, or --unmount SLUG")
-        try:
+        with refusing(InputRefused, MountRefused, words="not mounted: {}"):
             if options["unmount"]:
                 unmount(options["unmount"])
                 self.stdout.write(f"{options['unmount']} is not shown any more")
                 return
             made = mount(options["archive"], options["slug"])
-        except (InputRefused, MountRefused) as refused:
-            raise CommandError(f"not mounted: {refused}") from refused
         self.stdout.write(f"{made.title}: {made.mount['verified']}; shown at /archives/{made.slug}/")

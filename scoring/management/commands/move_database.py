@@ -1,10 +1,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from citeboard.core.words import counted
 from scoring.ops.moving import MoveRefused, move_database
+from tasks.management.problems import refusing
 
 
 class Command(BaseCommand):
@@ -17,10 +18,8 @@ class Command(BaseCommand):
         parser.add_argument("address", metavar="ADDRESS", help="postgres://user:password@host:5432/name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with refusing(MoveRefused, ValueError, words="Nothing is moved: {}"):
             tables = move_database(options["address"])
-        except (MoveRefused, ValueError) as reason:
-            raise CommandError(f"Nothing is moved: {reason}") from reason
         for table in tables:
             self.stdout.write(f"{table.rows:>10,}  {table.name}")
         rows = counted(sum(table.rows for table in tables), "row")

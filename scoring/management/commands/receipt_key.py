@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from citeboard.core.refusals import Refused
 from scoring.receipts import log
 from scoring.receipts.log import current_key, why_lost
+from tasks.management.problems import refusing
 
 
 class Command(BaseCommand):
@@ -16,10 +17,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, replace: bool, **options: Any) -> None:
         if replace:
-            try:
+            with refusing(Refused):
                 key = log.replace()
-            except Refused as reason:
-                raise CommandError(str(reason)) from reason
             if not key.endorsement and log.keys()[1:]:
                 self.stderr.write(
                     "The key before it was lost and could not sign it: whoever trusts that one has to be "

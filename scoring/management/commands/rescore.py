@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from scoring.worker.rescoring import NotScored, rescore_at_once, score_again, stop
+from tasks.management.problems import refusing
 from tasks.models import Gold, Phase, Submission
 from tasks.seasons.access import NoSuchPlace, phase_at
 
@@ -40,10 +41,8 @@ class Command(BaseCommand):
 
     def phases(self, options: dict[str, Any]) -> list[Phase]:
         if options["phase"] is not None:
-            try:
+            with refusing(NoSuchPlace):
                 return [phase_at(options["phase"])]
-            except NoSuchPlace as unknown:
-                raise CommandError(str(unknown)) from unknown
         phases = Phase.objects.select_related("task__season").filter(task__season__slug=options["season"])
         found = [phase for phase in phases if Gold.objects.current(phase)]
         if not found:
@@ -70,10 +69,8 @@ class Command(BaseCommand):
         run = Submission.objects.select_related("phase__task__season").filter(pk=number).first()
         if run is None:
             raise CommandError(f"there is no run {number}")
-        try:
+        with refusing(NotScored):
             queued = score_again(submission=run, by=None)
-        except NotScored as refused:
-            raise CommandError(str(refused)) from refused
         self.stdout.write(
             f"{queued} scorings of {run} queued" if queued else f"{run} is being scored already"
         )

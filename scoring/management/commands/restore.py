@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from citeboard.core.words import counted
 from scoring.ops import bucket_backups
 from scoring.ops.backups import BackupRefused, restore_backup
+from tasks.management.problems import refusing
 
 #: The exit code where all was put back and something is not as it was.
 DIFFERS = 3
@@ -33,12 +34,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["target"].absolute()
-        try:
+        with refusing(BackupRefused, OSError, words=f"{target}: {{}}"):
             if options["bucket"]:
                 bucket_backups.fetch(bucket_backups.opened(options["bucket"]), options["moment"], target)
             restored = restore_backup(target, overwrite=options["overwrite"])
-        except (BackupRefused, OSError) as reason:
-            raise CommandError(f"{target}: {reason}") from reason
         manifest = restored.manifest
         self.stdout.write(
             f"Restored as of {manifest.made_at}: {counted(len(manifest.files), 'file')}, "

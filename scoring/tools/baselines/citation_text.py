@@ -17,7 +17,7 @@ from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_text.instances import cited_abstracts, read_instances, without_tags
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
-from tasks.types.problems import Unavailable, needed
+from tasks.types.problems import needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
@@ -81,11 +81,9 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    try:
+    with needed(f"{folder} holds no sequence-to-sequence model: {{}}", OSError, ValueError):
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError) as fault:
-        raise Unavailable(f"{folder} holds no sequence-to-sequence model: {fault}") from fault
     model = model.to(chosen_device()).eval()
     written = [""] * len(texts)
     # Texts of like length go through the model together, always the same ones.

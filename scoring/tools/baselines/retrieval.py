@@ -21,7 +21,7 @@ from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, Unavailable, needed
+from tasks.types.problems import Problem, Unavailable, needed, refuse
 from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
@@ -230,8 +230,7 @@ def document(record: Mapping[str, Any]) -> str:
 def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
     problems: list[Problem] = []
     yield from Rows(file, problems)
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
 
 
 def dense(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:

@@ -28,7 +28,7 @@ from tasks.types.citation_text.instances import (
 )
 from tasks.types.files import InputFile, open_input
 from tasks.types.jsonlines import SUFFIXES, Record, read_records
-from tasks.types.problems import InputRefused, Problem, Unavailable, needed
+from tasks.types.problems import InputRefused, Problem, needed, refuse
 from tasks.types.text import decoded, json_kind
 
 BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textrank")
@@ -60,10 +60,8 @@ def counter_of(folder: Path) -> Count:
     """Counts as the tokenizer of a model does, without the special tokens. Raises Unavailable."""
     with needed("a tokenizer needs transformers (`make models`)"):
         from transformers import AutoTokenizer
-    try:
+    with needed(f"{folder} holds no tokenizer in the form of transformers", OSError, ValueError):
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as fault:
-        raise Unavailable(f"{folder} holds no tokenizer in the form of transformers") from fault
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
 
 
@@ -205,8 +203,7 @@ def _converted(files: Sequence[InputFile], split: str, form: str) -> Iterator[Co
         for record in read_records(file, problems):
             if record.value.get("train_or_test", split) == split:
                 yield _FORMS[form][1](record)
-        if problems:
-            raise InputRefused(problems)
+        refuse(problems)
 
 
 def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:

@@ -186,10 +186,8 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
     """A pipeline, and what data sheets call it. Raises Unavailable."""
     with needed(f"{needed_for} needs the package spacy"):
         import spacy
-    try:
+    with needed(f"the spaCy package “{name}” cannot be loaded: {{}}", OSError, ValueError, ImportError):
         pipeline = spacy.load(name, **left_out)
-    except (OSError, ValueError, ImportError) as missing:
-        raise Unavailable(f"the spaCy package “{name}” cannot be loaded: {missing}") from missing
     return pipeline, f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}"
 
 

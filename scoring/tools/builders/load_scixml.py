@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sentence, Sink
 from scoring.tools.builders.reading import refusal
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
 ZONES_OF_CHILDREN = ("CORESC1", "ANNOTATIONART")
 #: A reference without a tagged title means a paper if a title of so many words or more stands in it.
@@ -125,8 +125,7 @@ def _titles(files: Sequence[Path]) -> _Titles:
             problems.append(Problem(file=str(file), message=message, expected="one file for each paper"))
         names[name] = file
         titles.setdefault(_words(_title(root)), []).append(name)
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
     return _Titles(titles)
 
 

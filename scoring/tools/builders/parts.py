@@ -25,7 +25,7 @@ from uuid import uuid4
 from scoring.tools.builders.corpus import BY_RULES, splitter
 from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
-from tasks.types.problems import InputRefused, Problem, Unavailable, needed
+from tasks.types.problems import InputRefused, Problem, needed, refuse
 
 #: Bytes of a part. Files that are packed, or smaller, are parts of their own.
 PART = 64 << 20
@@ -192,10 +192,8 @@ class Workers:
         if self.cluster:
             with needed("--cluster needs the package distributed"):
                 from distributed import Client
-            try:
+            with needed(f"no cluster answers at {self.cluster}: {{}}", OSError, ValueError):
                 client = Client(self.cluster, timeout=PATIENCE)
-            except (OSError, ValueError) as fault:
-                raise Unavailable(f"no cluster answers at {self.cluster}: {fault}") from fault
             with client:
                 for future in [client.submit(run, task, pure=False) for task in open_tasks]:
                     _refuse(future.result())
@@ -216,8 +214,7 @@ def whole(out: Path) -> Path:
 
 
 def _refuse(problems: list[Problem]) -> None:
-    if problems:
-        raise InputRefused(problems)
+    refuse(problems)
 
 
 def _in_processes(run: Run, tasks: Sequence[Task], jobs: int) -> None:

@@ -3,11 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from citeboard.core.words import counted
-from tasks.management.problems import problems_told
-from tasks.models import Season
+from tasks.management.problems import problems_told, season_named
 from tasks.seasons.presets import A_YEAR, clone_season
 
 
@@ -27,9 +26,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        season = Season.objects.filter(slug=options["season"]).first()
-        if season is None:
-            raise CommandError(f"there is no season “{options['season']}”")
+        season = season_named(options["season"])
         with problems_told(self, otherwise="nothing was made"):
             made = clone_season(
                 season=season, slug=options["new"], title=options["title"], days=options["days"], by=None

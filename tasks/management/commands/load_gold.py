@@ -10,7 +10,7 @@ from citeboard.core import audit
 from tasks.gold.early import WouldLetOut, going_on
 from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
 from tasks.jobs.leases import rescore
-from tasks.management.problems import LET_OUT, problems_told
+from tasks.management.problems import LET_OUT, problems_told, refusing
 from tasks.models import Gold
 from tasks.seasons.access import NoSuchPlace, task_at
 
@@ -34,10 +34,8 @@ class Command(BaseCommand):
         reason = options["reason"].strip()
         if not reason:
             raise CommandError("--reason is empty; say what is new or what was corrected")
-        try:
+        with refusing(NoSuchPlace):
             task = task_at(options["task"])
-        except NoSuchPlace as unknown:
-            raise CommandError(str(unknown)) from unknown
         phases = list(task.phases.all())
         splits = sorted({phase.split for phase in phases})
         split = options["split"] or (splits[0] if len(splits) == 1 else None)
@@ -47,15 +45,14 @@ class Command(BaseCommand):
             )
         with problems_told(self, otherwise="the gold stays as it was"):
             before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-            try:
-                with going_on(options["let_out"], reason):
-                    gold, is_new = load_gold(
-                        task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
-                    )
-            except WouldLetOut as early:
-                raise CommandError(f"{early}, by --let-out and --reason") from early
-            except EarlierGold as earlier:
-                raise CommandError(f"{earlier}, by --again") from earlier
+            with (
+                refusing(WouldLetOut, words="{}, by --let-out and --reason"),
+                refusing(EarlierGold, words="{}, by --again"),
+                going_on(options["let_out"], reason),
+            ):
+                gold, is_new = load_gold(
+                    task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
+                )
         if is_new:
             audit.record(
                 "gold-added",

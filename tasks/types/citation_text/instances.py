@@ -351,6 +351,11 @@ class DataSet:
     phrases: Mapping[str, int]
 
 
+#: What of it the inputs tell, and what the gold alone does besides its phrases.
+OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
+OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
+
+
 def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list[DataSet]:
     """A line for each data set in its order, and one for all where there are several.
 
@@ -376,19 +381,8 @@ def statistics(split: Split) -> list[dict[str, Any]]:
         {
             # Databases keep no null characters.
             "name": None if one is total else one.name.replace("\0", " "),
-            "inputs": {
-                "instances": one.instances,
-                "cited_papers": one.cited_papers,
-                "input_words": one.input_words,
-                "long_inputs": one.long_inputs,
-            },
-            "gold": {
-                "output_words": one.output_words,
-                "long_outputs": one.long_outputs,
-                "printed_self_references": one.printed_self_references,
-                "self_references": one.self_references,
-                "phrases": list(one.phrases.values()),
-            },
+            "inputs": {fact: getattr(one, fact) for fact in OF_INPUTS},
+            "gold": {fact: getattr(one, fact) for fact in OF_GOLD} | {"phrases": list(one.phrases.values())},
         }
         for one in shown
     ]

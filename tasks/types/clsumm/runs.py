@@ -25,7 +25,7 @@ from tasks.types.files import InputFile
 from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
 from tasks.types.run_forms import RunForm
-from tasks.types.text import json_kind, json_lines
+from tasks.types.text import is_name, json_kind, json_lines
 
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
@@ -312,7 +312,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What is wrong with the form of one JSON answer."""
     for key in ("topic", "citing", "marker", "citance"):
         value = record.get(key)
-        if value is not None and not _is_name(value):
+        if value is not None and not is_name(value):
             yield f"“{key}” is {json_kind(value)}", "a text"
     if record.get("topic") is None:
         yield "“topic” is missing", EXAMPLE
@@ -325,12 +325,8 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "“facets” is not a list of facets", 'a list such as ["Method"]'
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
-
-
 def _is_names(value: object) -> bool:
-    return isinstance(value, list) and all(_is_name(item) for item in value)
+    return isinstance(value, list) and all(map(is_name, value))
 
 
 #: Lines that are looked at for one that is a record.

@@ -126,7 +126,8 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     rules = keys.tables("rules")
     if not form:
         return None, faults
-    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions}
+    field = answer.text("field", "")
+    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions, "answer_field": field}
     task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
     for table in (gold, answer):
         table.close()

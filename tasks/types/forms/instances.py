@@ -101,13 +101,8 @@ class Dimension:
             value = str(value)[:4]
         elif self.reading:
             date = self.reading.partition(":")[2]
-            day = (
-                f"{value}-01-01"
-                if len(str(value)) == 4
-                else f"{value}-01"
-                if len(str(value)) == 7
-                else str(value)
-            )
+            # A year, or a year with its month, stands for its first day.
+            day = str(value) + {4: "-01-01", 7: "-01"}.get(len(str(value)), "")
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
             return (self._part(value),)

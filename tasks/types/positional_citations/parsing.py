@@ -76,10 +76,8 @@ def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
 
 
 def parses_name(path: str) -> str:
-    try:
+    with needed(f"there is no file of parses {path}", OSError):
         return f"parses-{file_digest(Path(path))}"
-    except OSError:
-        raise Unavailable(f"there is no file of parses {path}") from None
 
 
 @lru_cache(maxsize=2)
@@ -179,21 +177,15 @@ def pipeline_name(pipeline: str) -> str:
 
     folder = Path(pipeline)
     if folder.is_dir():
-        try:
+        without = f"{folder} is no spaCy pipeline: it has no meta.json that says which"
+        with needed(without, OSError, ValueError, KeyError):
             meta = json.loads((folder / "meta.json").read_bytes())
             described = f"{meta['lang']}_{meta['name']}-{meta['version']}"
-        except (OSError, ValueError, KeyError) as fault:
-            raise Unavailable(
-                f"{folder} is no spaCy pipeline: it has no meta.json that says which"
-            ) from fault
         return f"{described}-{folder_digest(folder)}"
-    try:
+    words = f"the spaCy pipeline {pipeline} is not installed: {_HOW}"
+    another = "the option parser=PATH_OR_NAME names another"
+    with needed(f"{words}; {another}", metadata.PackageNotFoundError, ValueError):
         return f"{pipeline}-{metadata.version(pipeline)}"
-    except (metadata.PackageNotFoundError, ValueError):
-        raise Unavailable(
-            f"the spaCy pipeline {pipeline} is not installed: {_HOW}; "
-            "the option parser=PATH_OR_NAME names another"
-        ) from None
 
 
 def pipeline_place(pipeline: str) -> str:
@@ -211,7 +203,5 @@ def pipeline_place(pipeline: str) -> str:
 def loaded(pipeline: str) -> Any:
     with needed(f"spaCy is not installed: {_HOW}"):
         import spacy
-    try:
+    with needed(f"the spaCy pipeline {pipeline} cannot be loaded: {{}}", OSError, ValueError):
         return spacy.load(pipeline, exclude=list(NOT_NEEDED))
-    except (OSError, ValueError) as fault:
-        raise Unavailable(f"the spaCy pipeline {pipeline} cannot be loaded: {fault}") from fault

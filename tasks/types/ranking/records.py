@@ -13,7 +13,7 @@ from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
-from tasks.types.text import json_kind, json_lines, kind_found
+from tasks.types.text import is_name, json_kind, json_lines, kind_found
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
@@ -41,11 +41,6 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
         if isinstance(value, str) and _MARK.search(value):
             shown[key] = " ".join(_MARK.sub(" ", value).split())
     return canonical(shown) + b"\n"
-
-
-def is_name(value: object) -> bool:
-    """Whether this can be an id: a text, or a whole number as some corpora have it."""
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def named(files: Sequence[InputFile], name: str) -> list[InputFile]:

@@ -18,9 +18,8 @@ from tasks.types.files import InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, line_records, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
-from tasks.types.ranking.records import is_name
 from tasks.types.run_forms import FORMS
-from tasks.types.text import decoded, json_kind, kind_found
+from tasks.types.text import decoded, is_name, json_kind, kind_found
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
