@@ -300,7 +300,6 @@ does(
     is_upload=True,
 )
 
-
 does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
 does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
 RescoringSerializer = mirror(

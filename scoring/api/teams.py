@@ -262,7 +262,6 @@ does(
     name="invited",
 )
 
-
 JoinRequestSerializer = mirror_of_model(
     "JoinRequest",
     JoinRequest,
@@ -274,7 +273,6 @@ JoinRequestSerializer = mirror_of_model(
     affiliation=serializers.CharField(source="user.affiliation"),
     address=serializers.EmailField(source="user.email"),
 )
-
 
 does(season_acts.ASK_TO_JOIN, "seasons/<slug:slug>/join-requests/", answers=JoinRequestSerializer, status=201)
 

@@ -28,7 +28,6 @@ LOOKS = (
 #: More series than this no figure draws; the table beside it has them all.
 MAX_SERIES = len(LOOKS)
 
-
 MINUS = "\u2212"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 

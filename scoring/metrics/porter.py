@@ -32,7 +32,6 @@ IRREGULAR = {
     },
 }
 
-
 Rules = Mapping[str, tuple[tuple[str, str], ...]]
 
 

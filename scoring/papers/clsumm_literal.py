@@ -104,7 +104,6 @@ SUMMARIES = (
     ),
 )
 
-
 TALN_NAME = "clsumm-taln-literal"
 NUMBERS = (1, 2, 3, 4, 5)
 TALN_SWEEP = "TALN.UPF to the letter"
@@ -173,7 +172,6 @@ def _declared(count: int) -> Baseline:
 
 
 TALN = tuple(_declared(count) for count in NUMBERS)
-
 
 SUPERVISED = "clsumm-umich-supervised-literal"
 

@@ -23,7 +23,6 @@ PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "by topic": lambda pair: pair.topic,
 }
 
-
 #: By protocol and classifier the F1 of each facet, and `weighted`, their mean by how often gold has each.
 Folds = Mapping[str, Mapping[str, Mapping[str, float]]]
 

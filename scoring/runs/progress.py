@@ -109,7 +109,6 @@ ADVICE = {
     ),
 }
 
-
 OVER_LIMIT = gettext_lazy(
     "The first run of a team that needs too much computing time or memory does not count against its limit; "
     "the next ones do. If you do not see why the run needs so much, write to the organisers and name it."
@@ -121,7 +120,6 @@ REFUSED = gettext_lazy(
     "Correct the file and submit it again: a run that was refused does not count against your team's limit. "
     "The file stays here, for you to look at."
 )
-
 
 #: Of a built-in baseline whose run is not there yet.
 UNWRITTEN = {

@@ -20,7 +20,6 @@ from tasks.types.text import json_lines
 #: What is judged, by its name: a claim as (id, text), a mark as (id, text, mark), a response as (id,).
 Item = tuple[Any, ...]
 
-
 Automatic = Mapping[str, Mapping[Item, int]]
 _Answers = TypeVar("_Answers")
 
@@ -162,9 +161,7 @@ def _number(value: float) -> float | None:
 
 RECALL, PRECISION = "recall", "precision"
 
-
 RATINGS: Mapping[str, tuple[int, ...]] = {"utility": (1, 2, 3, 4, 5), "citation_utility": (0, 1)}
-
 
 EXAMPLE = '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
 

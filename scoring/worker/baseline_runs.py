@@ -37,7 +37,6 @@ HUMAN_DESCRIPTION = (
     "and one by one under the classes of “Answered by”."
 )
 
-
 #: The program that reads gold for it in a confined process.
 HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 

@@ -36,7 +36,6 @@ Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 
 log = logging.getLogger(__name__)
 
-
 #: Wakes of earlier releases name it.
 compare_board = take_jobs
 

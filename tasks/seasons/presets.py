@@ -243,7 +243,6 @@ def forget(model: type[Configured], table: dict[str, Any]) -> None:
 A_YEAR = 364
 MAX_DAYS = 20 * 365
 
-
 #: What organisers let out when a phase is over, by the name of its field.
 LET_OUT = (
     "board", "board_from", "board_then", "own_scores", "shows_instances", "gold_is_public", "gold_from",

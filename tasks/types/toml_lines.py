@@ -17,7 +17,6 @@ _STRING = re.compile(
 )
 _COMMENT = re.compile(r"#[^\n]*")
 
-
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 #: Longer than Python turns into a number.
 _LONG = re.compile(r"[0-9][0-9_]{4300}")

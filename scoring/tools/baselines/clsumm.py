@@ -235,7 +235,6 @@ BASELINES = (
     ),
 )
 
-
 Summarizer = Callable[[InputTopic], list[str]]
 
 

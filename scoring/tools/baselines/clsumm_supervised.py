@@ -201,7 +201,6 @@ def _scores(table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[n
 SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
 BASELINES = (declared_supervised(NAME, SUMMARY, features, features_used),)
 
-
 #: Relations that say nothing about what is said.
 PASSED_OVER = (ROOT, "punct", "dep")
 

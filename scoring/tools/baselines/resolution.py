@@ -57,7 +57,6 @@ class Sentences:
 #: The windows of the paper's Table 1.
 WINDOWS = tuple(Window(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30)))
 
-
 #: Extracted sentences, which the paper names as further work.
 SENTENCES = (Sentences(0), Sentences(1))
 

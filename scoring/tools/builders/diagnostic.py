@@ -32,7 +32,6 @@ from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FO
 
 Stratum = tuple[str | None, ...]
 
-
 #: Of a stratum contexts of papers that had none yet, and others in case these do not suffice.
 _Stratum = tuple[list[int], list[int]]
 

@@ -17,7 +17,6 @@ from tasks.types.problems import InputRefused, Problem, quoted
 #: S2AG's intents, and the type that each is here.
 CONTEXT_TYPES = {"background": "background", "methodology": "method", "method": "method", "result": "result"}
 
-
 #: The files whose lines can be read on their own.
 files = corpus_files
 

@@ -25,7 +25,6 @@ _WORDS = {
     "ref": "REFERENCE",
 }
 
-
 #: The files whose lines can be read on their own.
 files = corpus_files
 

@@ -28,7 +28,6 @@ OTHERS = "others"
 BATCH = 64
 _GROUP_OF = {tag: group for group, tags in GROUPS.items() for tag in tags}
 
-
 #: The nearest words that are no punctuation, and their groups; None where there is none.
 Neighbours = dict[str, str | None]
 

@@ -308,7 +308,6 @@ judgements = fills(
     then=to_job,
 )
 
-
 publish_judgements, take_judgements_back = (
     does(act, "submission-judgements pk", judged_runs)
     for act in (acts.PUBLISH_JUDGEMENTS, acts.TAKE_JUDGEMENTS_BACK)

@@ -53,7 +53,6 @@ from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFE
 
 SEASONS_A_PAGE = 12
 
-
 #: What no history tells of, such as a person's new affiliation, is on a kept page so late at most.
 KEPT_SECONDS = 60
 

@@ -144,7 +144,6 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "h_index_group": ("0", "1", "2", "3"),
 }
 
-
 CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
 TASK_TYPE = TaskType.of(
     parts("tasks.types.citation_recommendation.collection", gold_files=(CONTEXTS, CANDIDATES)),

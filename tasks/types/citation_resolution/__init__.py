@@ -15,7 +15,6 @@ METRICS = (
     metric_ref("cocited_probability", "ranking:CocitedProbability", column="cocited"),
 )
 
-
 CONTEXTS, REFERENCES, PAPERS = "contexts.jsonl", "references.jsonl", "papers.jsonl"
 #: The collection's citation graph, where it is known.
 CITATIONS = "citations.jsonl"

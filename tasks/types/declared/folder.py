@@ -126,8 +126,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     rules = keys.tables("rules")
     if not form:
         return None, faults
-    field = answer.text("field", "")
-    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions, "answer_field": field}
+    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions}
     task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
     for table in (gold, answer):
         table.close()

@@ -13,10 +13,11 @@ from tasks.types.forms.spans import SpanTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
-#: What [task.gold] says, and the field of [task.answer].
+#: What [task.gold] says.
 Settings = Mapping[str, Any]
 #: Reads [task.answer] and other tables of [task], and of the rule sets what is missing.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
+ANSWER = "field"
 
 
 def _labels(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
@@ -38,6 +39,7 @@ def _labels(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys])
         return None
     return LabelTask(
         **settings,
+        answer_field=answer.text(ANSWER, ""),
         labels=labels,
         several=several,
         any_of=any_of,
@@ -78,17 +80,20 @@ def _numbers(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
     if step is not None and step <= 0:
         answer.refuse("step", f"“step” is {step:g}", "a number above 0")
     reduce = answer.choice("reduce", REDUCE, "mean")
-    return NumberTask(**settings, least=least, most=most, step=step, reduce=reduce)
+    field = answer.text(ANSWER, "")
+    return NumberTask(**settings, answer_field=field, least=least, most=most, step=step, reduce=reduce)
 
 
 def _texts(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     longest = answer.number("longest", MAX_TEXT, least=1)
-    return TextTask(**settings, longest=int(longest or MAX_TEXT), missing=_missing(rules))
+    field = answer.text(ANSWER, "")
+    return TextTask(**settings, answer_field=field, longest=int(longest or MAX_TEXT), missing=_missing(rules))
 
 
 def _spans(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     return SpanTask(
         **settings,
+        answer_field=answer.text(ANSWER, ""),
         text=answer.text("text", "text"),
         labels=answer.texts("labels", ()),
         overlap=answer.flag("overlap"),
@@ -110,6 +115,7 @@ def _evidence(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys
     if given and given not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], given)}
     facts: dict[str, Any] = {
+        "answer_field": answer.text(ANSWER, ""),
         "abstain": answer.text("abstain", ""),
         "given": given,
         "pool_file": pool.text("file"),
@@ -142,6 +148,7 @@ def _ranking(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
     return RankingTask(
         **settings,
         **facts,
+        answer_field=answer.text(ANSWER, ""),
         candidates=candidates,
         query=answer.text("query", settings["shown"][0] if settings["shown"] else ""),
         longest=int(longest or LONGEST),

@@ -243,7 +243,6 @@ EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
-
 #: A team's answers by instance; an instance that the run does not mention is not among them.
 Run = Mapping[str, str]
 

@@ -13,7 +13,6 @@ from tasks.types.positional_citations.claims import ROOT, Parse
 #: Raised with every change of a rule or a list, as numbers follow from them.
 VERSION = "rules-1"
 
-
 _Tag = Enum(
     "_Tag",
     "COMMA NOUN PREPOSITION CONJUNCTION SUBORDINATOR RELATIVE AUXILIARY VERB PARTICIPLE ADVERB TO SPACE",

@@ -23,7 +23,6 @@ from tasks.types.text import decoded, is_name, json_kind, kind_found
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-
 EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
 FORM = AnswerForm(example=EXAMPLE, noun="ranking")
 SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'

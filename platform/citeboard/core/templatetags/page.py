@@ -39,7 +39,6 @@ WORDS: dict[str, str | Promise] = {
     "here": _("here"),
 }
 
-
 register = template.Library()
 #: As a change in a history keeps one.
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
