@@ -388,13 +388,6 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
         return [name for name, _, _ in _described(kept)]
 
 
-def load_details(source: Path | IO[bytes], unit: str) -> dict[str, Any] | None:
-    """What is told of one unit, from a file of statistics; None where nothing is."""
-    with np.load(source, allow_pickle=False) as kept:
-        parts = [(begin, end) for name, begin, end in _described(kept) if name == unit]
-        return next(map(json.loads, _read(kept, parts)), None)
-
-
 def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     if _TEXT not in kept.files:
         return []

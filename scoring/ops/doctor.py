@@ -376,10 +376,6 @@ class TaskModels:
     task: Task
     requirements: Sequence[Requirement]
 
-    @property
-    def is_ready(self) -> bool:
-        return all(need.is_there for need in self.requirements)
-
 
 def needs_of(task: Task) -> list[Requirement]:
     """What any of the task's rule sets needs, each once; what the worker's machine has, if this is it."""

@@ -12,7 +12,7 @@ from citeboard.core import storage
 from scoring.metrics import metrics_of
 from scoring.metrics.base import unit_rows
 from scoring.models import Evaluation
-from scoring.offline.evaluate import described_units, load_details, load_statistics
+from scoring.offline.evaluate import described_units, load_page, load_statistics
 from scoring.stats.jackknife import intervals
 from scoring.worker.score import score as score_job
 from tasks.models import Job
@@ -125,7 +125,7 @@ def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the
     score(capsys, "positional-citations", [own / "gold.json"], own / "run.jsonl", *more)
     names = described_units(kept)
     assert "long-answers" not in names
-    assert load_details(kept, names[0])["sentences"]
+    assert dict(load_page(kept, 0, 1)[0])[names[0]]["sentences"]
     assert load_statistics(kept).cluster_names == ["long-answers", "short-answers"]
 
 
