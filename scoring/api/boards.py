@@ -1,6 +1,5 @@
 """A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from scoring.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two
 from scoring.comparison.reading import several as several_runs
 from scoring.exchange import formats
 from scoring.exchange.results import Results
+from scoring.metrics.base import finite
 from scoring.models import ManualMeasure
 from tasks.models import Phase, Submission
 
@@ -433,18 +433,14 @@ def instances(request: Request, phase: Phase) -> Response:
                     "gold": instance.gold,
                     "answer_a": instance.answers[0],
                     "answer_b": instance.answers[1],
-                    "values_a": {name: _finite(values[0]) for name, values in instance.values.items()},
-                    "values_b": {name: _finite(values[1]) for name, values in instance.values.items()},
+                    "values_a": {name: finite(values[0]) for name, values in instance.values.items()},
+                    "values_b": {name: finite(values[1]) for name, values in instance.values.items()},
                 }
                 for instance in page.instances
             ],
         },
         headers=UNCACHED,
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 class OutsideSerializer(serializers.Serializer[Any]):

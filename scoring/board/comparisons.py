@@ -21,6 +21,7 @@ from citeboard.core.release import release
 from citeboard.core.words import counted, in_decimals, listed, thousands
 from scoring.board.formatting import metric_label, shown
 from scoring.metrics import Metric, metrics_of
+from scoring.metrics.base import finite
 from scoring.models import Comparison, Evaluation
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
@@ -113,11 +114,11 @@ def compared(
                     first=first,
                     second=second,
                     metric=metric.name,
-                    difference=_or_none(result.difference),
-                    error=_or_none(result.error),
+                    difference=finite(result.difference),
+                    error=finite(result.error),
                     low=result.low,
                     high=result.high,
-                    p=_or_none(result.test.p),
+                    p=finite(result.test.p),
                     test=result.test.kind,
                     trials=result.test.trials,
                     units=result.units,
@@ -132,10 +133,6 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
     if metric.statistic not in read.matrices:
         raise Unreadable(evaluation.pk)
     return read
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def save_comparisons(rows: Sequence[Comparison]) -> int:

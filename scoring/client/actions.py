@@ -2,7 +2,6 @@
 
 import argparse
 import getpass
-import json
 import shutil
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from scoring.client.connection import (
     write_tokens,
 )
 from scoring.client.refusals import Refused, SiteRefused
+from scoring.offline.arguments import say
 from scoring.offline.scoring import as_json
 from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable, problem_lines, score_lines
 from tasks.types import Problem
@@ -48,8 +48,8 @@ def login(args: argparse.Namespace) -> int:
     tokens.site = address
     tokens.tokens[address] = token
     write_tokens(tokens_path(), tokens)
-    _say(args, {"site": address, "file": str(tokens_path())}, f"signed in to {address}; {tokens_path()}")
-    return 0
+    facts = {"site": address, "file": str(tokens_path())}
+    return say(args, facts, f"signed in to {address}; {tokens_path()}")
 
 
 def seasons(args: argparse.Namespace) -> int:
@@ -72,12 +72,7 @@ def seasons(args: argparse.Namespace) -> int:
     else:
         answer = list(site.pages("seasons/"))
         heads, rows = ("season", "title"), [(season["slug"], season["title"]) for season in answer]
-    if args.json:
-        print(as_json(answer))
-    else:
-        for line in table_lines(heads, rows):
-            print(line)
-    return 0
+    return say(args, answer, *table_lines(heads, rows))
 
 
 def enter(args: argparse.Namespace) -> int:
@@ -90,8 +85,7 @@ def enter(args: argparse.Namespace) -> int:
     team = founded["slug"] or only_team(site)
     entry = site.post(f"{season}registrations/", {"team": team, "message": args.message})
     waits = "" if entry["state"] == "approved" else f", and is {entry['state']}"
-    _say(args, entry, f"{entry['name']} ({entry['team']}) has entered {args.season}{waits}")
-    return 0
+    return say(args, entry, f"{entry['name']} ({entry['team']}) has entered {args.season}{waits}")
 
 
 def data(args: argparse.Namespace) -> int:
@@ -99,8 +93,7 @@ def data(args: argparse.Namespace) -> int:
     phase = phase_detail(site, args.phase)
     path = args.out or Path(f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip")
     size = site.download(phase["inputs"], path)
-    _say(args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
-    return 0
+    return say(args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
 
 
 def submit(args: argparse.Namespace) -> int:
@@ -123,14 +116,14 @@ def submit(args: argparse.Namespace) -> int:
     with sent_as_file(args.run) as run:
         if args.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
-            _say(args, checked, f"{args.run} would be taken")
+            say(args, checked, f"{args.run} would be taken")
             _warn(checked)
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
         # A site before 0.4.0 names no page.
         where = taken.get("page") or taken["url"]
-        _say(args, taken, f"run {taken['id']} ({args.system}) is {taken['status']}: {where}")
+        say(args, taken, f"run {taken['id']} ({args.system}) is {taken['status']}: {where}")
         _warn(taken)
     return _follow(site, [taken["id"]], args) if args.follow else 0
 
@@ -147,12 +140,7 @@ def scores(args: argparse.Namespace) -> int:
 def board(args: argparse.Namespace) -> int:
     site = _site(args)
     table = site.get(f"phases/{phase_id(site, args.phase)}/leaderboard/", {"rules": args.rules})
-    if args.json:
-        print(as_json(table))
-    else:
-        for line in board_lines(table):
-            print(line)
-    return 0
+    return say(args, table, *board_lines(table))
 
 
 def _follow(site: Connection, numbers: list[int], args: argparse.Namespace) -> int:
@@ -225,10 +213,6 @@ def _site(args: argparse.Namespace, *, needs_token: bool = False) -> Connection:
     if needs_token and not token:
         raise Refused(f"no token for {address}; give it in {TOKEN}, or sign in: citeboard login {address}")
     return Connection(address, token)
-
-
-def _say(args: argparse.Namespace, content: Mapping[str, Any], words: str) -> None:
-    print(json.dumps(content, ensure_ascii=False) if args.json else words)
 
 
 def _warn(answer: Mapping[str, Any]) -> None:

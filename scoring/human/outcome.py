@@ -1,5 +1,4 @@
 import datetime as dt
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from scoring.board.comparisons import Unreadable
 from scoring.board.formatting import interval, metric_label, shown
 from scoring.comparison.paired_scores import classes_by_instance
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
-from scoring.metrics.base import Floats
+from scoring.metrics.base import Floats, finite
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
 from scoring.runs.results import Explained, signature_parts
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
@@ -98,11 +97,11 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked.agreement = {
             name: {
                 # Without the names of people.
-                "mean": _number(one.mean_kappa),
+                "mean": finite(one.mean_kappa),
                 "mean_interval": one.mean_interval,
-                "alpha": _number(one.alpha),
+                "alpha": finite(one.alpha),
                 "alpha_interval": one.alpha_interval,
-                "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in one.pairs],
+                "pairs": [{"texts": pair.texts, "kappa": finite(pair.kappa)} for pair in one.pairs],
                 "adjudicated": len(decided(locked, name)),
             }
             for name, one in agreement(locked).items()
@@ -133,10 +132,6 @@ def _note(sheet: Sheet, by: User, key: str, **facts: str) -> None:
     phase = sheet.phase
     bump_version(phase.pk)
     audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _scores(sheet: Sheet) -> Iterator[HumanScore]:

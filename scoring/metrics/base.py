@@ -371,6 +371,11 @@ def ratio(numerator: Floats | float, denominator: Floats | float) -> Floats:
     )
 
 
+def finite(value: float | None) -> float | None:
+    """As JSON and the database can carry it: None where it is undefined or infinite."""
+    return value if value is not None and math.isfinite(value) else None
+
+
 def quotient(total: Floats, count: Floats) -> Floats:
     """Total over count, NaN where the count is 0: a mean over nothing is undefined."""
     return np.asarray(np.divide(total, count, out=np.full(np.shape(count), np.nan), where=count > 0))

@@ -5,6 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from scoring.offline.arguments import say
 from scoring.offline.scoring import as_json
 from scoring.offline.terminal import GREEN, RED, bar, is_terminal, painted, printable
 from tasks.types import InputRefused, OptionRefused, task_type
@@ -48,11 +49,8 @@ def decide_pairs(args: argparse.Namespace) -> int:
                 print(json.dumps({"step": "deciding", "done": done / total}), file=sys.stderr, flush=True)
 
         now, before = decide(pairs, judge, args.labels, progress)
-    if args.json:
-        print(json.dumps({"decided": now, "before": before, "model": judge.name}))
-    else:
-        print(f"{now} pairs decided by {judge.name}; {before} were decided before")
-    return 0
+    facts = {"decided": now, "before": before, "model": judge.name}
+    return say(args, facts, f"{now} pairs decided by {judge.name}; {before} were decided before")
 
 
 def show_agreement(args: argparse.Namespace) -> int:
@@ -65,12 +63,10 @@ def show_agreement(args: argparse.Namespace) -> int:
     details = details_of(metrics, runs[0].answers)
     judgements = read_judgements(args.judgements, items_of(details).__contains__)
     found = agreement(judgements, automatic_labels(details))
-    if args.json:
-        print(json.dumps(found, ensure_ascii=False))
-        return 0
+    lines = []
     for name, facts in found.items():
-        print(name, *(f"  {key:<12} {json.dumps(value)}" for key, value in facts.items()), sep="\n")
-    return 0
+        lines += [name, *(f"  {key:<12} {json.dumps(value)}" for key, value in facts.items())]
+    return say(args, found, *lines)
 
 
 def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]":

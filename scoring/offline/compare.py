@@ -1,7 +1,6 @@
 """Two runs on the same gold, metric by metric and unit by unit."""
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics import metrics_of
-from scoring.metrics.base import Metric, WeightedMetric, unit_rows
+from scoring.metrics.base import Metric, WeightedMetric, finite, unit_rows
 from scoring.offline.evaluate import Measurements, matrices, numbered_clusters, numbered_units
 from scoring.offline.parts import Part, Rows, narrowed, rows_of_part
 from scoring.offline.scoring import read_split
@@ -132,26 +131,22 @@ def compare_runs(
     adjusted = significance.holm([difference.test.p for difference in compared])
     return {
         metric.name: {
-            "a": _number(difference.a),
-            "b": _number(difference.b),
-            "difference": _number(difference.difference),
-            "error": _number(difference.error),
+            "a": finite(difference.a),
+            "b": finite(difference.b),
+            "difference": finite(difference.difference),
+            "error": finite(difference.error),
             "low": difference.low,
             "high": difference.high,
             **({"no_interval": str(difference.no_interval)} if difference.no_interval else {}),
-            "p": _number(difference.test.p),
+            "p": finite(difference.test.p),
             "test": difference.test.kind,
             "trials": difference.test.trials,
             "units": difference.units,
-            "p_holm": _number(p),
+            "p_holm": finite(p),
             "scale": metric.scale,
         }
         for metric, difference, p in zip(metrics, compared, adjusted, strict=True)
     }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
@@ -163,12 +158,12 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
         error = significance.typical_error([paired(metric, a, b) for a, b in pairs])
         low, high = metric.value_range
         detectable = {
-            str(times): _number(
+            str(times): finite(
                 significance.detectable_difference(error, units, at_units=times * units, largest=high - low)
             )
             for times in (TIMES if units else ())
         }
-        metrics[metric.name] = {"error": _number(error), "detectable": detectable, "scale": metric.scale or 1}
+        metrics[metric.name] = {"error": finite(error), "detectable": detectable, "scale": metric.scale or 1}
     return {
         **read.described,
         "unit": unit,

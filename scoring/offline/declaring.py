@@ -1,12 +1,11 @@
 """Tasks in folders: `task new` writes one that works, `task check` says everything that is wrong with one."""
 
 import argparse
-import json
-import math
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from scoring.offline.arguments import say
 from tasks.types import OptionRefused, TaskType, task_type
 
 #: Its two texts, and by form what a new folder says besides.
@@ -43,7 +42,7 @@ def new_folder(args: argparse.Namespace) -> int:
 def written(form: str, slug: str) -> dict[str, str]:
     """The files of a new folder by name; the scores of its sample are computed."""
     # Both need numpy, and other commands of this program do not.
-    from scoring.offline.sample import sample_scores
+    from scoring.offline.sample import written_scores
     from tasks.types.declared.folder import read_declaration
 
     template = FORMS[form]
@@ -68,11 +67,7 @@ def written(form: str, slug: str) -> dict[str, str]:
         **{f"sample/gold/{name}": lines for name, lines in further.items()},
         "sample/run.jsonl": template["run"],
     }
-    values = {
-        rules: {name: None if math.isnan(value) else value for name, value in scores.items()}
-        for rules, scores in sample_scores(read_declaration(files), files).items()
-    }
-    return {**files, "sample/scores.json": json.dumps(values, indent=2) + "\n"}
+    return {**files, "sample/scores.json": written_scores(read_declaration(files), files)}
 
 
 def check_folder(args: argparse.Namespace) -> int:
@@ -94,11 +89,5 @@ def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:
         "dimensions": list(chosen.dimensions),
         "baselines": [baseline.name for baseline in declared.baselines],
     }
-    if args.json:
-        from scoring.offline.scoring import as_json
-
-        print(as_json(facts))
-        return 0
-    print(words)
-    print(f"{chosen.slug}: {', '.join(metric.name for metric in chosen.rules[chosen.default_rules])}")
-    return 0
+    by_default = ", ".join(metric.name for metric in chosen.rules[chosen.default_rules])
+    return say(args, facts, words, f"{chosen.slug}: {by_default}")

@@ -15,13 +15,14 @@ from typing import Any
 
 from scoring.metrics.own import trusted
 from scoring.offline.evaluate import Resampling, evaluate
-from scoring.offline.sample import sample_scores
+from scoring.offline.sample import written_scores
 from tasks.types import InputRefused, TaskType
 from tasks.types.declared.folder import CARD, TOML, read_declaration, read_files
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
 from tasks.types.files import InputFile, open_input
 from tasks.types.forms.instances import TABLES, Instance
+from tasks.types.jsonlines import as_lines
 from tasks.types.problems import as_values, fatal
 from tasks.types.runs import read_run
 
@@ -198,7 +199,7 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
 
 
 def _run(lines: Iterable[Any]) -> InputFile:
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+    text = as_lines(lines)
     return InputFile("run.jsonl", "run.jsonl", lambda: BytesIO(text))
 
 
@@ -223,20 +224,12 @@ def _with_sample(
     lines = damaged(task, [_line(task, instance) for instance in own])
     sample["sample/run.jsonl"] = _written(lines, "jsonl", "")
     folder = {**{name: text for name, text in files.items() if name in (TOML, CARD, MEASURES)}, **sample}
-    values = {
-        rules: {name: value if math.isfinite(value) else None for name, value in scores.items()}
-        for rules, scores in sample_scores(task_type, folder).items()
-    }
-    return {**folder, "sample/scores.json": json.dumps(values, indent=2) + "\n"}
+    return {**folder, "sample/scores.json": written_scores(task_type, folder)}
 
 
 def _written(rows: Sequence[Mapping[str, Any]], form: str, delimiter: str) -> str:
     if form not in TABLES:
-        return (
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            if form != "json"
-            else json.dumps(rows)
-        )
+        return json.dumps(rows) if form == "json" else as_lines(rows).decode()
     out = io.StringIO(newline="")
     heads = dict.fromkeys(name for row in rows for name in row)
     writer = csv.DictWriter(out, list(heads), delimiter=delimiter or TABLES[form], restval="")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Metric
+from scoring.metrics.base import Metric, finite
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements
 from scoring.stats.significance import Standing, differences, standings_of
@@ -36,10 +36,7 @@ def tests_again(
             ]
             for place, found in zip(chosen, differences(pairs, trials=trials, seed=seed), strict=True):
                 numbers = (found.difference, found.error, found.low, found.high, found.test.p, found.units)
-                finite = (
-                    None if number is None or not math.isfinite(number) else number for number in numbers
-                )
-                again[place] = dict(zip(FOUND, finite, strict=True))
+                again[place] = dict(zip(FOUND, map(finite, numbers), strict=True))
     return again
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scoring.metrics import Unavailable
+from scoring.metrics.base import finite
 from scoring.offline.evaluate import Resampling, evaluate
 from tasks.types import InputRefused, Problem, TaskType
 from tasks.types.base import Options, ShownInstance, Split, as_written
@@ -83,6 +84,15 @@ def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[st
         ).metrics
         scores[rules] = {name: value.value for name, value in values.items()}
     return scores
+
+
+def written_scores(task_type: TaskType, files: Files) -> str:
+    """What its file of scores has to say. Undefined is null."""
+    values = {
+        rules: {name: finite(value) for name, value in scores.items()}
+        for rules, scores in sample_scores(task_type, files).items()
+    }
+    return json.dumps(values, indent=2) + "\n"
 
 
 def _is_same(expected: object, value: float | None) -> bool:

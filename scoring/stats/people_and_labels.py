@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from scoring.metrics.base import finite
 from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
 from scoring.stats.jackknife import MIN_UNITS, NoInterval, Range, ratio_interval, value_interval
 from scoring.stats.resampling import Bounds
@@ -84,12 +85,12 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
         "items": len(judged),
         "annotators": len(annotators),
         "pending": len(judged) - len(common),
-        "people": _number(people(judged)),
+        "people": finite(people(judged)),
         "people_interval": over_left_out(judged, people, (0.0, 100.0)),
-        "automatic": _number(100 * _over_responses({item: automatic[item] for item in common})),
-        "cohen": {name: _number(kappa(name)(common)) for name in annotators},
+        "automatic": finite(100 * _over_responses({item: automatic[item] for item in common})),
+        "cohen": {name: finite(kappa(name)(common)) for name in annotators},
         "cohen_intervals": {name: over_left_out(common, kappa(name)) for name in annotators},
-        "cohen_mean": _number(mean_kappa(common)),
+        "cohen_mean": finite(mean_kappa(common)),
         "cohen_mean_interval": over_left_out(common, mean_kappa),
         **_together(judged, "nominal"),
     }
@@ -108,7 +109,7 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
         "items": len(judged),
         "annotators": len({name for answers in judged.values() for name in answers}),
         "ratings": sum(map(len, judged.values())),
-        "people": _number(mean_of_defined(of_responses)),
+        "people": finite(mean_of_defined(of_responses)),
         "low": low,
         "high": high,
         **_together(judged, "ordinal"),
@@ -119,9 +120,9 @@ def _together(judged: Mapping[Item, Mapping[str, int]], level: "Level") -> dict[
     answers = {item: list(by_annotator.values()) for item, by_annotator in judged.items()}
     items = list(answers.values())
     return {
-        "fleiss": _number(fleiss(items)),
+        "fleiss": finite(fleiss(items)),
         "fleiss_interval": over_left_out(answers, lambda kept: fleiss(list(kept.values()))),
-        "krippendorff": _number(alpha(items, level)),
+        "krippendorff": finite(alpha(items, level)),
         "krippendorff_interval": over_left_out(answers, lambda kept: alpha(list(kept.values()), level)),
     }
 
@@ -153,10 +154,6 @@ def _over_responses(answers: Mapping[Item, int]) -> float:
 def mean_of_defined(values: Iterable[float]) -> float:
     defined = [value for value in values if not math.isnan(value)]
     return fmean(defined) if defined else math.nan
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 RECALL, PRECISION = "recall", "precision"

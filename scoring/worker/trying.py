@@ -11,7 +11,7 @@ from typing import Any
 
 from citeboard.core.confined import UPLOAD
 from scoring.metrics import Metric, Unavailable, metrics_of
-from scoring.metrics.base import Floats, value_of
+from scoring.metrics.base import Floats, finite, value_of
 from scoring.offline.evaluate import numbered_units
 from scoring.offline.sample import open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
@@ -67,4 +67,4 @@ def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[st
     except Unavailable:
         return {"value": None, "lacks": "model"}
     value = value_of(metric, stats, units) if len(rows) else math.nan
-    return {"value": value if math.isfinite(value) else None, "lacks": ""}
+    return {"value": finite(value), "lacks": ""}
