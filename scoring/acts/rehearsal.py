@@ -238,7 +238,8 @@ class _State:
     def of(cls, season: Season) -> "_State":
         phases = Phase.objects.filter(task__season=season).select_related("task__season")
         in_order = list(phases.order_by("task__position", "position", "opens"))
-        golds = {(gold.task_id, gold.split): gold for gold in _golds(season)}
+        by_number = Gold.objects.filter(task__season=season).select_related("task").order_by("number")
+        golds = {(gold.task_id, gold.split): gold for gold in by_number}
         known = {
             (str(content.task), content.split, row.kind): row.times if content.versions else _SOONEST
             for content in who_knows(season)
@@ -255,10 +256,6 @@ class _State:
             {phase.pk: words for phase in scored if (words := _settled(phase))},
             shared_by_split(season),
         )
-
-
-def _golds(season: Season) -> Iterable[Gold]:
-    return Gold.objects.filter(task__season=season).select_related("task").order_by("number")
 
 
 def _ranked(phase: Phase) -> dict[int, Row]:

@@ -64,7 +64,7 @@ class SemEval(PooledSpans):
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
         credit, unmet = 0.0, sorted(gold)
         for span in sorted(answer):
-            met = [own for own in unmet if _overlap(own, span)]
+            met = [own for own in unmet if own[0] < span[1] and span[0] < own[1]]
             right = [own for own in met if self._is_right(own, span)]
             if met:
                 unmet.remove(min(right, key=partial(_distance, span), default=met[0]))
@@ -78,10 +78,6 @@ class SemEval(PooledSpans):
 
 def _distance(one: Span, other: Span) -> int:
     return abs(one[0] - other[0]) + abs(one[1] - other[1])
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 class Units(PooledSpans):

@@ -121,7 +121,8 @@ def by_ladder(job: Job, told: Told) -> Told:
             lock_entry(job.submission.phase, team)
         metrics[name]["withheld"] = told.withheld or Withheld.LADDER
         best = known.filter(team=team).exclude(submission=job.submission_id).exclude(rank_value=None)
-        value = laddered(said["value"], told.step, _highest(best) if team else None, sign)
+        highest = best.order_by("-rank_value").values_list("rank_value", flat=True).first() if team else None
+        value = laddered(said["value"], told.step, highest, sign)
         if before := known.filter(submission=job.submission_id).first():
             # Scored again it tells what it told, and nothing new.
             value = None if before.rank_value is None else sign * before.rank_value
@@ -131,11 +132,6 @@ def by_ladder(job: Job, told: Told) -> Told:
     reason = told.withheld or Withheld.RANKING_ONLY
     untold = told.untold or _short(told.metrics)
     return replace(told, metrics=metrics, breakdowns={}, withheld=reason, untold=untold)
-
-
-def _highest(known: Any) -> float | None:
-    best: float | None = known.order_by("-rank_value").values_list("rank_value", flat=True).first()
-    return best
 
 
 def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:

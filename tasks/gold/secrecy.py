@@ -125,7 +125,7 @@ class Secrecy:
             end = holder.hidden_until(kind, now, self.phase) if version in holder.sharing(kind) else None
             if end is not None:
                 found.append((end, holder))
-        found = [one for one in found if not self._is_let_out(kind, one[1])]
+        found = [one for one in found if [kind.value, one[1].task, one[1].split] not in self.phase.let_out]
         if kind in (Kind.INSTANCES, Kind.GOLD) and version in self.sealed:
             found.append((NEVER, self.beside))
         return found
@@ -151,9 +151,6 @@ class Secrecy:
 
     def is_free(self, kind: Kind, *, version: int | None = None) -> bool:
         return self.until(kind, version=version) is None
-
-    def _is_let_out(self, kind: Kind, holder: Holder) -> bool:
-        return [kind.value, holder.task, holder.split] in self.phase.let_out
 
     @property
     def older(self) -> frozenset[int]:

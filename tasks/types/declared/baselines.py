@@ -61,17 +61,9 @@ def text_of(instance: Instance, fields: Sequence[str]) -> str:
     return " ".join(str(value) for value in values if value is not None)
 
 
-def _majority(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
-    return _by_counts("majority", "The most frequent label", task, training)
-
-
-def _prior(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
-    return _by_counts(
-        "prior", "The most frequent label, with the share of each as its probability", task, training
-    )
-
-
-def _by_counts(name: str, words: str, task: LabelTask, training: Sequence[Instance] | None) -> Baseline:
+def _by_counts(
+    name: str, words: str, task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]
+) -> Baseline:
     """Without training data each unit is answered by what the other units' gold says."""
 
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
@@ -205,5 +197,11 @@ BASELINES: Mapping[str, Mapping[str, Making]] = {
     "ranking": {"bm25": _bm25},
     "spans": {},
     "evidence": {},
-    "labels": {"majority": _majority, "prior": _prior, TFIDF: _tfidf_logistic},
+    "labels": {
+        "majority": partial(_by_counts, "majority", "The most frequent label"),
+        "prior": partial(
+            _by_counts, "prior", "The most frequent label, with the share of each as its probability"
+        ),
+        TFIDF: _tfidf_logistic,
+    },
 }
