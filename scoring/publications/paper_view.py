@@ -54,47 +54,26 @@ class PaperView:
         return not self.board.phase.task.published
 
     @cached_property
-    def _metrics(self) -> dict[str, str]:
-        """By printed metric the column of the board, where it has that."""
-        names = {column.name for column in self.board.columns}
-        return {name: metric for name, metric in self.shown.computed.items() if metric in names}
-
-    @cached_property
-    def _decimals(self) -> dict[str, int]:
-        printed = {
-            name: [
-                len(row.figures[name].printed.partition(".")[2])
-                for row in self.shown.rows
-                if name in row.figures
-            ]
-            for name in self._metrics
-        }
-        return {name: max(lengths, default=3) for name, lengths in printed.items()}
-
-    @cached_property
-    def _own(self) -> dict[tuple[str, str, str], Pair]:
+    def _own(self) -> dict[tuple[str, str, int], Pair]:
         """By class (empty for all instances), measure and run what is computed here."""
-        columns = {column.name: column for column in self.board.columns}
-        found = {}
+        columns, found = {column.name: column for column in self.board.columns}, {}
+        rows = {row.submission: row for row in self.board.rows}
         for measure in self.measures:
-            if (metric := self._metrics.get(measure.name)) is None:
-                continue
-            for row in self.board.rows:
-                if (cell := row.scores.get(metric)) is not None:
-                    ends = [
-                        None if end is None else on_scale(end, columns[metric].scale, measure)
-                        for end in (cell.value, cell.low, cell.high)
-                    ]
-                    found["", measure.name, str(row.submission)] = Pair(
-                        figure=None, own=ends[0], low=ends[1], high=ends[2], kept_back=cell.word
+            printed = [
+                row.figures[measure.name].printed for row in self.shown.rows if measure.name in row.figures
+            ]
+            blank = Pair(figure=None, own=None, decimals=max(len(text.partition(".")[2]) for text in printed))
+            column = columns.get(self.shown.computed[measure.name])
+            for run, row in rows.items():
+                if column and (cell := row.scores.get(column.name)):
+                    own, low, high = (on_scale(end, column.scale, measure) for end in cell[1:4])
+                    found["", measure.name, run] = replace(
+                        blank, own=own, low=low, high=high, kept_back=cell.word
                     )
             if self.by_class and self._plan:
-                rows = {str(row.submission): row for row in self.board.rows}
-                labels = list(dict.fromkeys(row.label for row in self.shown.rows))
                 shown = replace(self.shown, placement=replace(self.shown.placement, metric=measure.name))
-                values, _sizes = class_values(self.board, rows, shown, self._plan, labels)
-                for (label, run), (value, why) in values.items():
-                    found[label, measure.name, run] = Pair(figure=None, own=value, kept_back=why)
+                for (label, run), (own, why) in class_values(self.board, rows, shown, self._plan)[0].items():
+                    found[label, measure.name, run] = replace(blank, own=own, kept_back=why)
         return found
 
     @cached_property
@@ -121,7 +100,7 @@ class PaperView:
         has_classes = self.by_class and any(label for label, _name, _run in self._own)
         labels = list(dict.fromkeys(row.label for row in self.shown.rows)) if has_classes else [""]
         as_listed = sorted(self.shown.rows, key=lambda row: min(one.pk for one in row.figures.values()))
-        lines, order = [], self._order
+        lines, order = [], sorted(self.board.rows, key=self._place)
         for label in labels:
             beside: set[int] = set()
             for printed in as_listed:
@@ -133,31 +112,24 @@ class PaperView:
                     beside |= {row.submission} if row else set()
                     lines.append(self._line(label, printed, row))
             left = [row for row in order if row.submission not in beside]
-            lines += [line for row in left if (line := self._line(label, None, row)).pairs]
+            of_board = [self._line(label, None, row) for row in left]
+            lines += [line for line in of_board if any(pair.computed.text for pair in line.pairs)]
         return lines
 
-    @property
-    def _order(self) -> list[Row]:
-        metric = self._metrics.get(self.shown.leading.name) or next(iter(self._metrics.values()), "")
+    def _place(self, row: Row) -> tuple[bool, float]:
+        """Best first by the measure that leads in print."""
+        pair = self._own.get(("", self.shown.leading.name, row.submission))
         sign = 1 if self.shown.leading.higher_is_better is False else -1
-
-        def place(row: Row) -> tuple[bool, float]:
-            value = cell.value if (cell := row.scores.get(metric)) else None
-            return value is None, sign * (value or 0.0)
-
-        return sorted(self.board.rows, key=place)
+        return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
 
     def _line(self, label: str, printed: PublishedRow | None, row: Row | None) -> PaperLine:
-        """Without pairs where nothing is known of it."""
         pairs = []
         for measure in self.measures:
-            own = self._own.get((label, measure.name, str(row.submission))) if row else None
+            own = self._own.get((label, measure.name, row.submission)) if row else None
             figure = printed.figures.get(measure.name) if printed else None
-            decimals = self._decimals.get(measure.name, 3)
-            pairs.append(replace(own or Pair(figure=None, own=None), figure=figure, decimals=decimals))
-        is_known = printed is not None or any(pair.own is not None or pair.kept_back for pair in pairs)
+            pairs.append(replace(own or Pair(figure=None, own=None), figure=figure))
         named = printed.label if printed and not label else label
-        return PaperLine(label=named, printed=printed, row=row, pairs=pairs if is_known else [])
+        return PaperLine(label=named, printed=printed, row=row, pairs=pairs)
 
     @property
     def bars(self) -> Bars:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.utils.translation import gettext as _
 
@@ -27,6 +27,9 @@ from scoring.publications.published import (
 from scoring.publications.reading import Measure
 from scoring.stats.finding import Figure
 from tasks.models import Phase, Task
+
+#: What tells rows of a board apart.
+K = TypeVar("K", str, int)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +193,7 @@ def _by_class(
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
     labels = list(dict.fromkeys(row.label for row in shown.rows))
-    values, sizes = class_values(board, rows, shown, plan, labels)
+    values, sizes = class_values(board, rows, shown, plan)
 
     def pair(label: str, system: str) -> Pair:
         own, why = values.get((label, plan.systems[system]), (None, ""))
@@ -223,9 +226,7 @@ def _by_metric(
             for measure in measures:
                 column = columns.get(shown.computed[measure.name])
                 cell = row_here.scores.get(column.name) if row_here and column else None
-                value = None
-                if column and cell and cell.value is not None:
-                    value = on_scale(cell.value, column.scale, measure)
+                value = on_scale(cell.value, column.scale, measure) if column and cell else None
                 pairs.append(Pair(figure=row.figures.get(measure.name), own=value))
             lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
     return [Head(measure.label, "") for measure in measures], lines
@@ -246,24 +247,20 @@ def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, 
 
 
 def class_values(
-    board: Board | None,
-    rows: Mapping[str, Row],
-    shown: PublishedTable,
-    plan: Recomputed,
-    labels: Sequence[str],
-) -> tuple[dict[tuple[str, str], tuple[float | None, str]], dict[str, int]]:
-    """By printed class and system the value, or why there is none; and how large the classes are."""
+    board: Board | None, rows: Mapping[K, Row], shown: PublishedTable, plan: Recomputed
+) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
+    """By printed class and key of a row the value, or why there is none; and how large the classes are."""
     metric = shown.computed.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}, {}
     #: By dimension of the board what its classes, in small letters, are called in print.
     printed: dict[str, dict[str, str]] = {}
-    for label in labels:
+    for label in {row.label: None for row in shown.rows}:
         dimension, name = plan.dimension or shown.placement.by, plan.classes.get(label, label)
         if label in plan.classes and ":" in name:
             dimension, _colon, name = name.partition(":")
         printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
-    values: dict[tuple[str, str], tuple[float | None, str]] = {}
+    values: dict[tuple[str, K], tuple[float | None, str]] = {}
     sizes: dict[str, int] = {}
     for dimension, names in printed.items():
         table = class_table(board, list(rows.values()), dimension, metric)
@@ -282,6 +279,6 @@ def class_values(
     return values, sizes
 
 
-def on_scale(value: float, scale: float, measure: Measure) -> float:
+def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
     """Counts have no scale, and are printed as they are."""
-    return value / scale * WIDTHS.get(measure.scale, scale) if scale else value
+    return value / scale * WIDTHS.get(measure.scale, scale) if scale and value is not None else value

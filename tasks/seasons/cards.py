@@ -13,6 +13,13 @@ from tasks.types.registry import card_text
 
 #: The section that describes each rule set under a heading of its own, and the one of the format.
 RULES, FORMAT = "Rules", "Format"
+#: A section "### `official`", and an item that begins with the rules or the option that it is for.
+_OF_RULES_OR_OPTION = re.compile(
+    r"^### (?P<rules>`[\w-]+`)\n(?:(?!#{1,3} ).*\n?)*"
+    r"|^- (?:\*\*.+?\*\* \((?P<of>`[\w-]+`(?:, `[\w-]+`)*)\)"
+    r"|With the option `(?P<option>\w+)=).*\n(?:  .*\n)*",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -21,9 +28,15 @@ class Card:
 
     text: str
 
-    @property
-    def html(self) -> SafeString:
-        return rendered(self.text)
+    def html(self, task: Task) -> SafeString:
+        """Without the rule sets that the task does not have, and the options that it does not set."""
+
+        def part(found: re.Match[str]) -> str:
+            rules = re.findall(r"`([\w-]+)`", found["rules"] or found["of"] or "")
+            is_off = found["option"] and str(task.options.get(found["option"], "no")) == "no"
+            return "" if is_off or (rules and not set(rules) & set(task.rules)) else found[0]
+
+        return rendered(_OF_RULES_OR_OPTION.sub(part, self.text))
 
     @property
     def format(self) -> SafeString:

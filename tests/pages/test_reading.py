@@ -10,6 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from tasks.models import Task
 from tasks.seasons.cards import card_of_type
 from tasks.types import task_types
 from tests import factories
@@ -165,7 +166,21 @@ def test_a_card_has_what_other_pages_quote(slug):
 
 
 def test_a_task_type_without_a_card_has_an_empty_one():
-    assert card_of_type("no-such-type").html == ""
+    assert card_of_type("no-such-type").text == ""
+
+
+def test_a_task_page_describes_the_rules_and_options_of_its_own_season_alone(client):
+    task = factories.make_task(type="clsumm-1b", rules=["corrected", "official-2018"])
+
+    def page() -> str:
+        return text_of(client.get(reverse("task", args=[task.season.slug, task.slug])))
+
+    assert "official-2018" in page()
+    assert "official-2016" not in page()
+    assert "Brier score" not in page()
+    Task.objects.filter(pk=task.pk).update(options={"calibration": "yes"}, rules=["official-2016"])
+    assert "Brier score" in page()
+    assert "official-2018" not in page()
 
 
 def test_a_page_that_does_not_exist_helps(client):

@@ -373,17 +373,10 @@ class BoardPage:
         number, main = len(self.board.filled), len(self.board.main)
         if not self.shows_scores or number == main:
             return []
-        is_all = self.query.all_columns
+        words = (_("main (%(number)s)") % {"number": main}, _("all %(number)s") % {"number": number})
         return [
-            Choice(
-                "main",
-                _("main (%(number)s)") % {"number": main},
-                self.query.with_(all_columns=False),
-                not is_all,
-            ),
-            Choice(
-                "all", _("all %(number)s") % {"number": number}, self.query.with_(all_columns=True), is_all
-            ),
+            Choice(name, label, self.query.with_(all_columns=is_all), is_all == self.query.all_columns)
+            for name, label, is_all in zip(("main", "all"), words, (False, True), strict=True)
         ]
 
     @property

@@ -346,7 +346,7 @@ def task(request: HttpRequest, task: Task) -> Answer:
     context = {
         "season": task.season,
         "task": task,
-        "card": card(task),
+        "card": card(task).html(task),
         "example": drawn_example(task.task_type),
         "citation": of_task(task),
         "is_released": bool(released),
