@@ -165,7 +165,7 @@ class OverviewPaper:
             files = [PaperFile(f"report/{table.name}.{form}", label, write) for form, label, write in forms]
             for end, chart in table.charts.items():
                 files += _charts(f"report-{table.name}{end}", lambda chart=chart: chart)  # type: ignore[misc]
-            yield PaperFiles(f"{_('For the report')}: {table.title}", files)
+            yield PaperFiles(f"{_('For the report')}: {_(table.title)}", files)
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
         """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Count, Min
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from citeboard.core.plain_text import plain
 from citeboard.teams.models import User
@@ -26,7 +27,7 @@ from tasks.models.run_cards import CARD
 
 @dataclass(frozen=True)
 class ReportTable:
-    """``charts`` are by the end of their name, which is empty where there is one."""
+    """Files are English. ``charts`` are by the end of their name, which is empty where there is one."""
 
     name: str
     title: str
@@ -57,9 +58,9 @@ def _participation(teams: Sequence[Sequence[User]]) -> ReportTable:
     counts = Counter(name for team in teams for name in {person.affiliation for person in team} or {""})
     in_order = sorted(counts, key=lambda name: (-counts[name], not name, name))
     lines = [(name or "not said", counts[name], people[name]) for name in in_order]
-    title = "Participation by affiliation, as members who agreed to be named say"
+    title = gettext_noop("Participation by affiliation, as members who agreed to be named say")
     bars = Bars(
-        title=_("Participation by affiliation"),
+        title=_(title),
         labels=[line[0] for line in lines[:MAX_DRAWN]],
         series=[Series(name=_("teams"), values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]])],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
@@ -96,7 +97,7 @@ def _days(boards: Sequence[Board]) -> ReportTable:
         y=Axis(decimals=0, has_zero=True),
     )
     heads = ("day", "runs", "new_teams", "runs_so_far", "teams_so_far")
-    return ReportTable("days", "Runs and teams by day", heads, lines, {"": steps})
+    return ReportTable("days", gettext_noop("Runs and teams by day"), heads, lines, {"": steps})
 
 
 def _methods(boards: Sequence[Board]) -> ReportTable:
@@ -129,7 +130,7 @@ def _methods(boards: Sequence[Board]) -> ReportTable:
             axis=value_axis(label, ranking.scale),
         )
     heads = ("task", "phase", "rules", "declared", "as", "systems", "best", "median")
-    return ReportTable("methods", "Scores by declared method", heads, lines, charts)
+    return ReportTable("methods", gettext_noop("Scores by declared method"), heads, lines, charts)
 
 
 def _ties(boards: Sequence[Board]) -> ReportTable:
@@ -151,7 +152,7 @@ def _ties(boards: Sequence[Board]) -> ReportTable:
             axis=Axis(title=_("rank"), decimals=0),
         )
     heads = ("task", "phase", "rules", "system", "team", "rank", "better_than", "tied_with", "worse_than")
-    return ReportTable("ties", "Ties and significance", heads, lines, charts)
+    return ReportTable("ties", gettext_noop("Ties and significance"), heads, lines, charts)
 
 
 def _of_board(board: Board) -> tuple[str, str, str]:
