@@ -20,7 +20,7 @@ from scoring.board.charts import MAX_DRAWN, value_axis
 from scoring.board.formatting import metric_label, shown
 from scoring.board.standings import Board
 from scoring.board.visibility import shows_run_counts
-from scoring.figures import Axis, Bars, Dots, Figure, Measured, Point, PointSeries, Scatter, Series
+from scoring.figures import Axis, Dots, Figure, Measured, Point, PointSeries, Scatter, Series
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 
@@ -59,13 +59,13 @@ def _participation(teams: Sequence[Sequence[User]]) -> ReportTable:
     in_order = sorted(counts, key=lambda name: (-counts[name], not name, name))
     lines = [(name or "not said", counts[name], people[name]) for name in in_order]
     title = gettext_noop("Participation by affiliation, as members who agreed to be named say")
-    bars = Bars(
+    dots = Dots(
         title=_(title),
         labels=[line[0] for line in lines[:MAX_DRAWN]],
         series=[Series(name=_("teams"), values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]])],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
     )
-    return ReportTable("affiliations", title, ("affiliation", "teams", "people"), lines, {"": bars})
+    return ReportTable("affiliations", title, ("affiliation", "teams", "people"), lines, {"": dots})
 
 
 def _days(boards: Sequence[Board]) -> ReportTable:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from citeboard.core import audit
 from citeboard.teams.models import User
 from tasks.models import Phase, Submission
+from tasks.models.seasons import bump_version
 from tests import factories
 from tests.api.sending import score
 from tests.scoring import boards
@@ -77,6 +78,18 @@ def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored
         score(run)
     assert show(client, again).count(told) == 1
     assert theirs.warnings == []
+
+
+def test_where_teams_choose_none_chosen_is_said(client, scored):
+    """On the board, where runs were scored, and on the page of the run."""
+    Phase.objects.update(counting="selected", board="everyone")
+    scored.phase.refresh_from_db()
+    assert "Nothing stands on the board for a team until it chooses a run." in show(client, scored)
+    assert "No team has chosen a run." in text_of(client.get(boards.address("board", scored.phase)))
+    Submission.objects.filter(pk=scored.pk).update(is_selected=True)
+    bump_version(scored.phase.pk)
+    assert "until it chooses a run" not in show(client, scored)
+    assert "No team has chosen a run." not in text_of(client.get(boards.address("board", scored.phase)))
 
 
 def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
