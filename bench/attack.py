@@ -57,12 +57,12 @@ def main() -> int:
     )
     with kept as folder, site(Path(folder)) as port:
         attack = Attack(port, asked.accounts, asked.uploads)
+        alike: Any = {"niceness": 19, "connections": 4, "patience": 180}
         rows = [
             *attack.door("that are slow to read", SLOW, honest=0),
             *attack.door("that are slow to read", SLOW, honest=1, niceness=19),
-            *attack.door(
-                "like the team's own", attack.alike(), honest=2, niceness=19, connections=4, patience=180
-            ),
+            *attack.door("like the team's own", attack.alike(), honest=2, **alike),
+            *attack.door("like the team's own", attack.alike(), honest=2, sends_as_much=True, **alike),
             *attack.files(),
             *attack.requests(),
             *attack.secrets(),
@@ -132,7 +132,7 @@ class Attack:
         from tasks.models import Phase, Registration, Submission
         from tasks.registration.entries import draw_alias
 
-        self.client, self.uploads = Client(port), uploads
+        self.client, self.uploads, self.sent = Client(port), uploads, Counter[int]()
         phase = Phase.objects.get(task__season__slug="demo", task__slug="1a", slug="evaluation")
         Phase.objects.filter(pk=phase.pk).update(runs_per_day=None, runs_in_total=None)
         self.phase, self.tokens = phase.pk, []
@@ -159,7 +159,9 @@ class Attack:
     def send(
         self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
     ) -> Answer:
-        return self.client.ask(*self.request(content, name, who=who, to=to))
+        answer = self.client.ask(*self.request(content, name, who=who, to=to))
+        self.sent[who] += answer.status in GOOD
+        return answer
 
     def request(
         self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
@@ -181,11 +183,16 @@ class Attack:
         niceness: int = 0,
         connections: int = 1,
         patience: float = 0.0,
+        sends_as_much: bool = False,
     ) -> Iterator[tuple[str, str, bool]]:
         """``niceness`` is that of the attackers' own computing, which is done elsewhere where it counts.
 
         The team comes 5 s after them, or with ``patience`` when each has had as many answers as it will send.
+        With ``sends_as_much`` it has had as many runs taken before as each of them.
         """
+        attackers = range(HONEST, len(self.tokens))
+        while sends_as_much and self.sent[honest] < max(self.sent[who] for who in attackers):
+            self.send(self._own(0), who=honest)
         # Nobody is first in a process that has just begun.
         for number in range(WARMING):
             self.send(self._own(2 * self.uploads + number), who=honest)
@@ -195,7 +202,6 @@ class Attack:
             raise SystemExit(f"an honest upload to the quiet site: {wrong.status} {wrong.body[:300]!r}")
         over, answered, of_each = threading.Event(), Counter[int](), Counter[int]()
         lock = threading.Lock()
-        attackers = range(HONEST, len(self.tokens))
 
         def hostile(who: int) -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
@@ -225,6 +231,7 @@ class Attack:
         statuses = ", ".join(f"{count} × {status}" for status, count in sorted(answered.items()))
         how = ", their own computing given way" if niceness else ""
         how += f", each over {connections} connections" if connections > 1 else ""
+        how += ", the team having sent as much as each within the hour" if sends_as_much else ""
         yield (
             f"{len(attackers)} accounts with files {what}, against one team{how}",
             f"{taken} of {len(besieged)} honest uploads taken, {later} unread; the others: {statuses}",

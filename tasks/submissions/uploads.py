@@ -164,7 +164,7 @@ def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
 @cache
 def door() -> Door:
     processors = len(os.sched_getaffinity(0)) // settings.WEB_WORKERS
-    return Door(pool().turns.used, size=max(1, min(settings.CHECKS, processors)))
+    return Door(pool().turns.kept_waiting, size=max(1, min(settings.CHECKS, processors)))
 
 
 def upload_limit() -> int:

@@ -1,12 +1,12 @@
 """Whose upload a web process takes on next."""
 
 import threading
-from contextlib import suppress
 
 import pytest
+from django.db import connection
 
 from citeboard.core import door as door_module
-from citeboard.core.confined.turns import HOUR, Used
+from citeboard.core.confined.turns import HALF, KeptWaiting
 from citeboard.core.door import Door, TooManyAtOnce, Visit
 from tasks.models import Submission
 from tasks.submissions import uploads
@@ -18,8 +18,8 @@ class Crowd:
     """A door and who came to it, in this order, without a thread for each."""
 
     def __init__(self, size=1):
-        self.read = Used()
-        self.door = Door(self.read, size)
+        self.kept_waiting = KeptWaiting()
+        self.door = Door(self.kept_waiting, size)
         self.came = 0
 
     def come(self, account, *, network="n", megabytes=0.0):
@@ -29,7 +29,14 @@ class Crowd:
         return visit
 
     def leave(self, visit):
-        self.door._leave(visit, 0.0)
+        self.door._leave(visit)
+
+    def serve(self, number):
+        """Whoever is served sends the next at once."""
+        for _ in range(number):
+            [served] = self.door._at_work
+            self.leave(served)
+            self.come(served.account)
 
 
 @pytest.fixture
@@ -39,9 +46,9 @@ def clock(monkeypatch):
     return now
 
 
-def test_who_has_used_less_waits_for_nobody_who_has_used_more(clock):
+def test_who_kept_others_waiting_for_less_waits_for_nobody_who_did_for_more(clock):
     crowd = Crowd()
-    crowd.read.add(("account mallory", "account mallory 2"), 5)
+    crowd.kept_waiting.add(("account mallory", "account mallory 2"), 5)
     crowd.come("mallory"), crowd.come("mallory 2")
     honest = crowd.come("anna")
     assert [visit.account for visit in crowd.door._at_work] == ["mallory", "anna"]
@@ -61,23 +68,19 @@ def test_of_nineteen_hostile_accounts_one_at_a_time_is_at_work_and_an_honest_one
 
 
 @pytest.mark.parametrize("attackers", [2, 5, 20])
-@pytest.mark.parametrize("files_each", [1, 2])
+@pytest.mark.parametrize("connections", [1, 4])
 def test_an_honest_upload_overtakes_all_that_wait_of_hostile_accounts_that_send_files_like_it(
-    attackers, files_each, clock
+    attackers, connections, clock
 ):
     crowd, turns = Crowd(), 4
     for _ in range(50):
         # What it sent while nobody waited is not held against it.
         crowd.leave(crowd.come("anna"))
-    for number in range(attackers * files_each):
-        with suppress(TooManyAtOnce):
-            crowd.come(f"m{number % attackers}")
-    for _ in range(turns * attackers):
-        [served] = crowd.door._at_work
-        crowd.leave(served)
-        crowd.come(served.account)
+    for number in range(attackers * connections):
+        crowd.come(f"m{number % attackers}")
+    crowd.serve(turns * attackers)
     waiting = len(crowd.door._waiting)
-    assert waiting >= attackers - 1
+    assert waiting == attackers * connections - 1
     for _ in range(turns - 1):
         honest = crowd.come("anna")
         assert honest.is_let_in.is_set()
@@ -85,39 +88,69 @@ def test_an_honest_upload_overtakes_all_that_wait_of_hostile_accounts_that_send_
         assert len(crowd.door._waiting) == waiting
 
 
-def test_when_an_hour_ends_hostile_accounts_are_not_new(clock):
-    crowd = Crowd()
-    crowd.come("m0"), crowd.come("m1")
-    for _ in range(20):
-        [served] = crowd.door._at_work
-        crowd.leave(served)
-        crowd.come(served.account)
-    clock[0] += HOUR
-    for _ in range(4):
+@pytest.mark.parametrize("connections", [1, 4])
+def test_who_sent_as_much_as_hostile_accounts_and_rests_as_they_go_on_overtakes_them_again(
+    connections, clock
+):
+    crowd, attackers, turns = Crowd(), 20, 6
+    for number in range(attackers * connections):
+        crowd.come(f"m{number % attackers}")
+    for _ in range(turns):
+        crowd.serve(attackers)
+        honest = crowd.come("anna")
+        while not honest.is_let_in.is_set():
+            crowd.serve(1)
+        crowd.leave(honest)
+    of_anna, of_others = (crowd.kept_waiting[f"account {name}"] for name in ("anna", "m0"))
+    assert abs(of_anna - of_others) <= 2 * door_module.STEP
+    clock[0] += HALF
+    crowd.serve(turns * attackers)
+    for _ in range(turns // 2):
         honest = crowd.come("anna")
         assert honest.is_let_in.is_set()
         crowd.leave(honest)
-    clock[0] += 5 * HOUR
-    crowd.come("bert")
-    assert not crowd.door._used, "in the end all is forgotten"
 
 
-def test_who_comes_as_an_attack_begins_waits_for_one_file_of_each_account_at_most(clock):
+def test_an_upload_is_counted_as_long_as_it_took_and_in_the_end_all_is_forgotten(clock):
     crowd = Crowd()
-    for number in range(door_module.CROWD):
+    slow = crowd.come("m0")
+    crowd.come("m1")
+    clock[0] += 2
+    crowd.leave(slow)
+    assert crowd.kept_waiting["account m0"] == 2
+    clock[0] += HALF
+    assert crowd.kept_waiting["account m0"] == 1
+    clock[0] += 5 * HALF
+    crowd.kept_waiting.add(("account bert",), 1)
+    assert set(crowd.kept_waiting._noted) == {"account bert"}
+
+
+def test_of_equals_who_has_one_here_is_next_before_who_has_more(clock):
+    crowd = Crowd()
+    first, *_ = [crowd.come("mallory") for _ in range(4)]
+    honest = crowd.come("anna")
+    assert not honest.is_let_in.is_set()
+    crowd.leave(first)
+    assert honest.is_let_in.is_set()
+
+
+@pytest.mark.parametrize(("connections", "files"), [(1, 20), (4, 1)])
+def test_who_comes_as_an_attack_begins_waits_for_one_file_of_each_account_at_most(connections, files, clock):
+    crowd = Crowd()
+    for number in range(20 * connections):
         crowd.come(f"m{number % 20}")
     honest, passed = crowd.come("anna"), []
     while not honest.is_let_in.is_set():
         [served] = crowd.door._at_work
         passed.append(served.account)
         crowd.leave(served)
-    assert len(passed) == len(set(passed)) == 20
+    assert len(passed) == len(set(passed)) == files
 
 
 def test_equals_come_in_turn_small_files_first_and_a_network_counts_after_its_accounts(clock):
     crowd = Crowd()
     first = crowd.come("first")
-    crowd.read.add(("network crowded",), 9)
+    crowd.kept_waiting.add(("network crowded",), 9)
     waiting = [
         crowd.come("large", megabytes=20),
         crowd.come("crowded", network="crowded"),
@@ -147,14 +180,14 @@ def test_nobody_waits_long_for_one_that_takes_long_nor_for_ever(clock):
 def test_whoever_has_waited_for_half_a_minute_goes_on(monkeypatch):
     monkeypatch.setattr(door_module, "PATIENCE", 0.0)
     monkeypatch.setattr(door_module, "LOOK", 0.0)
-    door = Door(Used(), size=0)
+    door = Door(KeptWaiting(), size=0)
     with door.visit("anna", "n", 1.0):
         assert [visit.account for visit in door._at_work] == ["anna"]
     assert (door._at_work, door._waiting) == ([], [])
 
 
 def test_an_upload_that_leaves_lets_the_next_in():
-    door, order = Door(Used(), size=1), []
+    door, order = Door(KeptWaiting(), size=1), []
 
     def send_one():
         with door.visit("anna", "n", 0.0):
@@ -168,20 +201,38 @@ def test_an_upload_that_leaves_lets_the_next_in():
     assert order == ["first", "second"]
 
 
-def test_in_a_crowd_nobody_gets_one_more_in_than_others_have(clock, monkeypatch):
+@pytest.mark.django_db(transaction=True)
+def test_an_upload_that_waits_holds_no_connection_to_the_database():
+    door, held = Door(KeptWaiting(), size=1), []
+
+    def send_one():
+        connection.ensure_connection()
+        with door.visit("anna", "n", 0.0):
+            held.append(connection.connection)
+
+    with door.visit("bert", "n", 0.0):
+        thread = threading.Thread(target=send_one)
+        thread.start()
+        while not door._waiting:
+            thread.join(0.01)
+    thread.join(60)
+    assert held == [None]
+
+
+def test_in_a_crowd_only_who_has_none_here_gets_one_more_in(clock, monkeypatch):
     monkeypatch.setattr(door_module, "CROWD", 4)
     crowd = Crowd()
     for account in ("m", "m", "m", "bert"):
         crowd.come(account)
-    with pytest.raises(TooManyAtOnce, match="other files of yours"):
-        crowd.come("m")
-    crowd.come("bert")
+    for account in ("m", "bert"):
+        with pytest.raises(TooManyAtOnce, match="other files of yours"):
+            crowd.come(account)
     crowd.come("anna")
-    assert len(crowd.door._waiting) + len(crowd.door._at_work) == 6
+    assert len(crowd.door._waiting) + len(crowd.door._at_work) == 5
 
 
 def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(world, monkeypatch):
-    full = Door(Used(), size=1)
+    full = Door(KeptWaiting(), size=1)
     monkeypatch.setattr(uploads, "door", lambda: full)
     monkeypatch.setattr(door_module, "CROWD", 1)
     with full.visit(str(world.people["member"].pk), "n", 0.0):
@@ -200,7 +251,7 @@ def test_an_upload_is_that_of_its_account_whether_by_token_or_on_a_page(world, m
             came.append((visit.account, visit.network))
             super()._come_in(visit)
 
-    noting = Noting(Used(), size=1)
+    noting = Noting(KeptWaiting(), size=1)
     monkeypatch.setattr(uploads, "door", lambda: noting)
     member = world.people["member"]
     assert check(world.member, world.phase).status_code == 200

@@ -10,21 +10,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from citeboard.core.confined.turns import PoolFull, Used
+from django.db import connections
 
-#: So many may be here in a process until nobody gets one more in than others have.
-CROWD = 30
+from citeboard.core.confined.turns import KeptWaiting, PoolFull
+
+#: Where so many are here in a process, whoever has one of them gets no more in.
+CROWD = 100
 #: Seconds after which whoever waits goes on in any case, and between looks at whether others take long.
-PATIENCE, LOOK = 30.0, 0.5
+PATIENCE, LOOK = 30.0, 1.0
 #: Seconds after which nobody waits for an upload that is at work.
 LONG = 3.0
-#: For each megabyte, so many seconds more are taken to be used: who sends little does not wait for much.
+#: For each megabyte, others are taken to wait so many seconds more: who sends little does not wait for much.
 PER_MEGABYTE = 0.5
-#: So many seconds more count for each upload that kept others waiting; who differs by less are equals.
+#: So many seconds count at least for an upload that kept others waiting; who differs by less are equals.
 STEP = 0.25
-
-#: Of what was used in the hour before: with nothing of it, all who send much are new at the same moment.
-REMEMBERED = 0.5
 
 
 class TooManyAtOnce(PoolFull):
@@ -52,16 +51,16 @@ class Visit:
 class Door:
     """So many uploads are at work; of those that come after it, an upload waits for none.
 
-    First come those whose account has used less of this hour, and of those before it by halves; then those
-    whose network has; then who came first. Used is the computing for its requests and for the reading of its
-    files, and each turn that it had while others waited.
+    First come those whose account lately kept others waiting for less time; of equals those who have fewer
+    here, then those whose network kept others waiting for less, then who came first.
     """
 
-    def __init__(self, read: Used, size: int) -> None:
-        self._read, self._used, self._size = read, Used(REMEMBERED), size
+    def __init__(self, kept_waiting: KeptWaiting, size: int) -> None:
+        self._kept_waiting, self._size = kept_waiting, size
         self._lock = threading.Lock()
         self._waiting: list[Visit] = []
         self._at_work: list[Visit] = []
+        self._here = Counter[str]()
         self._numbers = itertools.count()
 
     @contextmanager
@@ -71,28 +70,33 @@ class Door:
         with self._lock:
             self._come_in(visit)
         self._wait(visit)
-        began = time.thread_time()
         try:
             yield
         finally:
             with self._lock:
-                self._leave(visit, time.thread_time() - began)
+                self._leave(visit)
 
     def _come_in(self, visit: Visit) -> None:
-        self._used.begin_hour()
-        here = Counter(other.account for other in (*self._waiting, *self._at_work))
-        if here.total() >= CROWD and here[visit.account] == max(here.values()):
+        if self._here.total() >= CROWD and self._here[visit.account]:
             raise TooManyAtOnce(retry_after=1)
         self._waiting.append(visit)
+        self._here[visit.account] += 1
         self._let_in()
 
-    def _leave(self, visit: Visit, seconds: float) -> None:
-        kept_waiting = any(other.account != visit.account for other in self._waiting)
-        self._used.add(visit.keys, seconds + (STEP if kept_waiting else 0.0))
+    def _leave(self, visit: Visit) -> None:
+        if any(other.account != visit.account for other in self._waiting):
+            took = min(time.monotonic() - visit.began, LONG)
+            self._kept_waiting.add(visit.keys, max(took, STEP))
         self._at_work.remove(visit)
+        self._here -= Counter([visit.account])
         self._let_in()
 
     def _wait(self, visit: Visit) -> None:
+        if not visit.is_let_in.is_set():
+            # A server of databases has not so many connections as may wait here.
+            for connection in connections.all(initialized_only=True):
+                if not connection.in_atomic_block:
+                    connection.close()
         until = time.monotonic() + PATIENCE
         while not visit.is_let_in.wait(LOOK):
             with self._lock:
@@ -102,9 +106,8 @@ class Door:
 
     def _let_in(self) -> None:
         lately = time.monotonic() - LONG
-        for visit in sorted(self._waiting, key=self._rank):
-            place = self._rank(visit)[:-1]
-            before = [other for other in self._at_work if self._rank(other)[:-1] <= place]
+        for visit in sorted(self._waiting, key=self._order):
+            before = [other for other in self._at_work if self._cost(other) <= self._cost(visit)]
             if sum(other.began > lately for other in before) >= self._size:
                 # Whoever comes later has as many before.
                 return
@@ -116,7 +119,11 @@ class Door:
         visit.began = time.monotonic()
         visit.is_let_in.set()
 
-    def _rank(self, visit: Visit) -> tuple[int, int, int]:
+    def _cost(self, visit: Visit) -> tuple[int, int]:
         expected = PER_MEGABYTE * visit.megabytes
-        account, network = (int((self._used[key] + self._read[key] + expected) / STEP) for key in visit.keys)
-        return account, network, visit.number
+        account, network = (int((self._kept_waiting[key] + expected) / STEP) for key in visit.keys)
+        return account, network
+
+    def _order(self, visit: Visit) -> tuple[int, int, int, int]:
+        account, network = self._cost(visit)
+        return account, self._here[visit.account], network, visit.number

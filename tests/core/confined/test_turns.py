@@ -102,7 +102,7 @@ def test_places_come_back_whatever_happened(crowd):
     assert result(pool, "echo", owner="anna", number=1)["given"] == {"number": 1}
 
 
-def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_has_used_less(tmp_path):
+def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_kept_others_waiting_for_less(tmp_path):
     """Its process is ended at once, and it can be read later; the computing of both is counted."""
     pool = make_pool(tmp_path / "work", size=1)
     told = []
@@ -112,7 +112,7 @@ def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_has_used_less(t
             pass
         told.append(str(refused.value))
 
-    pool.turns.used["team mallory"] = 2
+    pool.turns.kept_waiting.add(("team mallory",), 2.5)
     thread = threading.Thread(target=hang)
     thread.start()
     assert pool.turns.wait_until_busy(1, 60)
@@ -146,29 +146,39 @@ def person(name, **facts):
     return Sender(account=name, **{"gives_way": True, **facts})
 
 
-def ordered(*waiting, used=()):
+def ordered(*waiting, kept=()):
     """Whose turn comes when, of those who came in this order."""
     turns = Turns(1, 100)
-    for key, seconds in used:
-        turns.used[key] = seconds
+    for key, seconds in kept:
+        turns.kept_waiting.add((key,), seconds)
     came = [turns_module.Turn(sender, number) for number, sender in enumerate(waiting)]
     return [turn.sender.account for turn in sorted(came, key=turns._rank)]
 
 
-def test_submissions_come_before_checks_then_who_has_used_less_then_who_came_first():
+def test_submissions_come_before_checks_then_who_kept_others_waiting_for_less_then_who_came_first():
     check, first, second = person("check", submits=False), person("first"), person("second")
     assert ordered(check, first, second) == ["first", "second", "check"]
-    assert ordered(first, second, used=[("team first", 3)]) == ["second", "first"]
-    assert ordered(first, second, used=[("team first", 0.9)]) == ["first", "second"]
+    assert ordered(first, second, kept=[("team first", 3.5)]) == ["second", "first"]
+    assert ordered(first, second, kept=[("team first", 0.9)]) == ["first", "second"]
+
+
+def test_reading_counts_for_the_order_where_it_kept_somebody_else_waiting():
+    turns = Turns(2, 100)
+    for waits, counted in ((False, 0), (True, 3)):
+        if waits:
+            turns._waiting.append(turns_module.Turn(person("anna"), 9))
+        turns.charge(turns_module.Turn(person("mallory"), 1), 3)
+        assert round(turns.kept_waiting["account mallory"], 2) == counted
+    assert turns.used["account mallory"] == 6
 
 
 def test_a_team_of_many_accounts_counts_as_one_and_so_does_a_network():
     crowd = [person(f"m{n}", team="mallory", network="203.0.113.0/24") for n in range(3)]
     honest = person("anna", team="ant", network="198.51.100.0/24")
-    assert ordered(*crowd, honest, used=[("team mallory", 1.5)])[0] == "anna"
+    assert ordered(*crowd, honest, kept=[("team mallory", 1.5)])[0] == "anna"
     assert (
         ordered(
-            *[replace(one, team=one.account) for one in crowd], honest, used=[("network 203.0.113.0/24", 2)]
+            *[replace(one, team=one.account) for one in crowd], honest, kept=[("network 203.0.113.0/24", 2.5)]
         )[0]
         == "anna"
     )
@@ -189,13 +199,12 @@ def test_an_account_has_so_much_computing_an_hour_for_what_can_wait(monkeypatch)
         pass
 
 
-def test_who_has_used_more_has_less_of_a_processor(tmp_path):
+def test_who_kept_others_waiting_has_less_of_a_processor(tmp_path):
     # An upload cannot even ask how nice it is.
     pool, found = make_pool(tmp_path / "work", means=()), []
-    for used in (0, 3, 1000):
-        with pool.turns.turn(person(f"used {used}")) as turn:
-            pool.turns.charge(turn, used)
-        with pool.done(work("niceness"), sender=person(f"used {used}")) as done:
+    for seconds in (0, 3.5, 1000):
+        pool.turns.kept_waiting.add((f"account kept {seconds}",), seconds)
+        with pool.done(work("niceness"), sender=person(f"kept {seconds}")) as done:
             found.append(done.result)
     pool.close()
     base = found[0]
@@ -205,7 +214,7 @@ def test_who_has_used_more_has_less_of_a_processor(tmp_path):
 def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(monkeypatch):
     monkeypatch.setattr(turns_module, "PATIENCE", 60)
     turns = Turns(2, 100)
-    turns.used["team m1"] = 50
+    turns.kept_waiting.add(("team m1",), 50)
     waiting = [turns_module.Turn(person(f"m{n}"), n) for n in range(8)]
     turns._waiting.extend(waiting)
     honest = turns_module.Turn(person("anna"), 9)

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -18,6 +18,8 @@ PRESENT_PER_PLACE = 4
 #: Seconds between looks at whether somebody at work has used more by now than who waits.
 LOOK = 0.1
 HOUR = 3600
+#: Seconds after which half of what kept others waiting is forgotten.
+HALF = 600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class Sender:
     """For whom a file is read; a run that is submitted goes before one that is only checked.
 
     Who ``gives_way`` can be read later or ask again: has so many seconds of computing an hour, and makes
-    room, even while the file is read, where somebody waits who has used less.
+    room, even while the file is read, where somebody waits who kept others waiting for less.
     """
 
     account: str
@@ -69,7 +71,7 @@ class Turn:
     sender: Sender | None
     number: int
     began: float | None = None
-    #: Seconds of computing that its account has used of this hour when it begins.
+    #: Seconds for which its account has lately kept others waiting when it begins.
     behind: int = 0
     #: It makes room for another, whether it waits or is at work.
     is_over: bool = False
@@ -88,14 +90,10 @@ class Turn:
 
 
 class Used(Counter[str]):
-    """Seconds of computing that accounts, teams and networks have had in this hour.
+    """Seconds of computing that accounts, teams and networks have had in this hour."""
 
-    Of each hour a ``remembered`` part counts in the next, and of that again.
-    """
-
-    def __init__(self, remembered: float = 0.0) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._remembered = remembered
         self._lock = threading.Lock()
         self._hour = 0
 
@@ -104,24 +102,39 @@ class Used(Counter[str]):
             self.update(dict.fromkeys(keys, seconds))
 
     def begin_hour(self) -> int:
-        """Forgets of the last what is not remembered; the seconds that are left of this one."""
+        """Forgets the last; the seconds that are left of this one."""
         hour, passed = divmod(int(time.monotonic()), HOUR)
         with self._lock:
             if hour > self._hour:
-                part = self._remembered ** (hour - self._hour)
-                left = {key: part * seconds for key, seconds in self.items() if part * seconds >= 1}
                 self._hour = hour
                 self.clear()
-                self.update(left)
         return HOUR - passed
+
+
+class KeptWaiting:
+    """Seconds for which accounts, teams and networks kept others waiting; it counts less the longer ago."""
+
+    def __init__(self) -> None:
+        self._noted: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, key: str) -> float:
+        seconds, at = self._noted.get(key, (0.0, 0.0))
+        return float(seconds * 0.5 ** ((time.monotonic() - at) / HALF))
+
+    def add(self, keys: Iterable[str], seconds: float) -> None:
+        with self._lock:
+            # What counts for nobody any more is forgotten.
+            left = {key: noted for key, noted in self._noted.items() if self[key] > 0.1}
+            self._noted = left | {key: (self[key] + seconds, time.monotonic()) for key in keys}
 
 
 class Turns:
     """At most ``size`` at work at once, and of one account at most all but one of them.
 
     Some more may wait for a few seconds, and they are never all of one account's either. First come submitted
-    runs, then whose team, account and network have used less computing time in this hour, in whole seconds,
-    then who came first. Who has used more has less of a processor, too.
+    runs, then whose team, account and network lately kept others waiting for less, in whole seconds, then who
+    came first. Who kept them waiting for longer has less of a processor, too.
     """
 
     def __init__(self, size: int, hourly_seconds: float) -> None:
@@ -131,7 +144,7 @@ class Turns:
         self._waiting: list[Turn] = []
         self._running: list[Turn] = []
         self._numbers = itertools.count()
-        self.used = Used()
+        self.used, self.kept_waiting = Used(), KeptWaiting()
 
     @contextmanager
     def turn(self, sender: Sender | None) -> Iterator[Turn]:
@@ -146,7 +159,7 @@ class Turns:
             finally:
                 self._waiting.remove(turn)
             turn.began = time.monotonic()
-            turn.behind = int(self.used[sender.keys[1]]) if sender else 0
+            turn.behind = int(self.kept_waiting[sender.keys[1]]) if sender else 0
             self._running.append(turn)
         try:
             yield turn
@@ -160,6 +173,8 @@ class Turns:
     def charge(self, turn: Turn, seconds: float) -> None:
         if turn.sender is not None:
             self.used.add(turn.sender.keys, seconds)
+            if any(other.account != turn.account for other in self._waiting):
+                self.kept_waiting.add(turn.sender.keys, seconds)
 
     @property
     def present(self) -> int:
@@ -217,5 +232,5 @@ class Turns:
         if turn.sender is None:
             return (0, 0, 0, 0, turn.number)
         under_way = 0.0 if turn.began is None else time.monotonic() - turn.began
-        used = [int(self.used[key] + under_way) for key in turn.sender.keys]
-        return (int(not turn.sender.submits), *used, turn.number)
+        kept = [int(self.kept_waiting[key] + under_way) for key in turn.sender.keys]
+        return (int(not turn.sender.submits), *kept, turn.number)
