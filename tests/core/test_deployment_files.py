@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 
+from citeboard.core.door import CROWD
 from citeboard.settings import ENVIRONMENT
 from scripts.dockerfile import stages_of, steps_of
 
@@ -168,6 +170,40 @@ class TestProxy:
         assert all("include /etc/nginx/site.inc;" in s or "return 301 https://" in s for s in servers)
         statements = [line.strip() for line in text.splitlines() if line.strip()]
         assert [line for line in statements if not line.endswith((";", "{", "}"))] == []
+
+    @pytest.mark.parametrize("name", ["http.conf", "tls.conf"])
+    def test_requests_and_connections_of_one_address_are_limited_in_zones_that_there_are(
+        self, root, included, name
+    ):
+        text = (root / "deploy" / "nginx" / name).read_text(encoding="utf-8")
+        zones = dict(
+            re.findall(r"^limit_(req|conn)_zone \$binary_remote_addr zone=(\w+):\d+m", text, re.MULTILINE)
+        )
+        [rate] = re.findall(r"zone=requests:10m rate=(\d+)r/s;", text)
+        [[zone, burst]] = re.findall(r"^limit_req zone=(\w+) burst=(\d+) nodelay;", included, re.MULTILINE)
+        [[of_connections, connections]] = re.findall(r"^limit_conn (\w+) (\d+);", included, re.MULTILINE)
+        assert zones == {"req": zone, "conn": of_connections}
+        assert int(rate) < int(burst)
+        # One address never has all places at the door.
+        assert int(connections) < CROWD
+        for kind in ("req", "conn"):
+            assert f"limit_{kind}_status 429;" in included
+
+    @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+    def test_nginx_itself_takes_them(self, root, tmp_path):
+        folder = root / "deploy" / "nginx"
+        server = (folder / "http.conf").read_text().replace("/etc/nginx/site.inc", f"{folder}/site.inc")
+        conf = tmp_path / "nginx.conf"
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        places = " ".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
+        conf.write_text(f"pid {tmp_path}/pid; events {{}} http {{ {places} {server} }}")
+        done = subprocess.run(
+            ["nginx", "-t", "-p", tmp_path, "-e", "stderr", "-c", conf],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
     def test_old_versions_of_tls_are_not_spoken(self, root):
         assert "ssl_protocols TLSv1.2 TLSv1.3;" in (root / "deploy" / "nginx" / "tls.conf").read_text()

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from django.core.management import CommandError
+from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.teams.models import User
@@ -140,7 +141,7 @@ def roles() -> dict[str, str]:
     return dict(Organiser.objects.values_list("user__email", "role"))
 
 
-def test_who_is_left_out_of_the_file_is_removed_and_who_moves_to_the_helpers_becomes_one(folder):
+def test_who_is_left_out_of_the_file_is_removed_and_who_moves_to_the_helpers_becomes_one(folder, client):
     season, ada = Season.objects.get(), "ada@example.org"
     for name in ("ben", "eve", "sam"):
         make_user(email=f"{name}@example.org")
@@ -163,6 +164,10 @@ def test_who_is_left_out_of_the_file_is_removed_and_who_moves_to_the_helpers_bec
     exported = export_season(season).text
     assert 'organisers = ["ada@example.org"]' in exported
     assert 'helpers = ["ben@example.org", "sam@example.org"]' in exported
+    for name, statuses in {"ada": (200, 200), "ben": (200, 404), "eve": (404, 404)}.items():
+        client.force_login(User.objects.get(email=f"{name}@example.org"))
+        places = [reverse(place, args=[season.slug]) for place in ("organise", "organise-settings")]
+        assert tuple(client.get(place).status_code for place in places) == statuses, name
     say([], [])
     load(folder)
     assert ada in roles()
