@@ -126,7 +126,9 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     """The board of a phase as the reader may see it, best first."""
 
     phase = serializers.IntegerField()
-    version = serializers.IntegerField(help_text="Grows with every change of what is shown; 0 of nothing.")
+    version = serializers.IntegerField(
+        help_text="Grows with every change of what is shown; 0 where it is hidden or frozen."
+    )
     rules = serializers.CharField(allow_null=True)
     shows = serializers.ChoiceField(
         choices=["scores", "ranks", "nothing"], help_text="What the phase shows you of its board."
@@ -214,8 +216,7 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
     confirmation, separation = confirmation_of(board), board.separation
     return {
         "phase": board.phase.pk,
-        # It would count the runs of a board that is hidden.
-        "version": 0 if board.visibility == Visibility.NOTHING else board.phase.version,
+        "version": board.version,
         "rules": board.rules,
         "shows": str(board.visibility),
         "frozen_at": board.frozen_at and board.frozen_at.isoformat().replace("+00:00", "Z"),

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 
 from django.conf import settings
 from django.core.cache import caches
@@ -15,7 +16,7 @@ from citeboard.core.legal_pages import notices
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.board.counting import organisers_in_teams
-from scoring.board.visibility import Audience, is_public
+from scoring.board.visibility import Audience, hides_activity, is_public
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
 from tasks.notifications.reading import unread
@@ -35,12 +36,13 @@ def phase_page(
 ) -> HttpResponse:
     """``query`` is what the view has read from the address, ``more`` what the page follows from besides."""
     facts = phase_facts(phase, audience)
-    return page_of_facts(request, phase, facts, query, body, *more, content_type=content_type)
+    return page_of_facts(request, phase, audience, facts, query, body, *more, content_type=content_type)
 
 
 def page_of_facts(
     request: HttpRequest,
     phase: Phase,
+    audience: Audience,
     facts: tuple[object, ...],
     query: object,
     body: Callable[[], str | bytes],
@@ -48,7 +50,8 @@ def page_of_facts(
     content_type: str = HTML,
 ) -> HttpResponse:
     tag = tag_of(request, query, *facts, _person(request), *more)
-    return answered(request, tag, body, is_public=is_public(phase), content_type=content_type)
+    hides = partial(hides_activity, phase, audience)
+    return answered(request, tag, body, is_public=is_public(phase), hides=hides, content_type=content_type)
 
 
 def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
@@ -93,14 +96,22 @@ def answered(
     body: Callable[[], str | bytes],
     *,
     is_public: bool,
+    hides: Callable[[], bool],
     content_type: str = HTML,
+    seconds: int = SECONDS,
 ) -> HttpResponse:
-    """The page, 304 or a kept body; a page that has a message to show is made for this once."""
+    """The page, 304 or a kept body; a page that has a message to show is made for this once.
+
+    The validator of a page that ``hides`` what happened is that of its content: another would tell it.
+    """
     if request.COOKIES.get("messages"):
         return HttpResponse(_made(body), content_type=content_type)
     response = get_conditional_response(request, etag=tag)
-    if response is None:
-        response = HttpResponse(_kept(request, tag, body), content_type=content_type)
+    if response is None or response.status_code != 304:
+        page, tag = _kept(request, tag, body, hides, seconds)
+        response = get_conditional_response(request, etag=tag) or HttpResponse(
+            page, content_type=content_type
+        )
         response["ETag"] = tag
     else:
         PAGES.labels("reader").inc()
@@ -112,30 +123,19 @@ def answered(
     return response
 
 
-def kept_for_visitors(
-    request: HttpRequest, facts: str, body: Callable[[], str | bytes], seconds: int
-) -> HttpResponse:
-    if request.COOKIES.get("messages"):
-        return HttpResponse(_made(body), content_type=HTML)
-    page = _kept(request, facts, body, seconds)
-    tag = f'"{hashlib.sha256(page).hexdigest()[:32]}"'
-    response = get_conditional_response(request, etag=tag) or HttpResponse(page, content_type=HTML)
-    response["ETag"] = tag
-    response["Cache-Control"] = "no-cache"
-    patch_vary_headers(response, ["Cookie", "HX-Request"])
-    return response
-
-
-def _kept(request: HttpRequest, tag: str, body: Callable[[], str | bytes], seconds: int = SECONDS) -> bytes:
-    if _person(request) is not None:
-        return _made(body)
-    page = caches["pages"].get(tag)
-    if page is None:
-        page = _made(body)
-        caches["pages"].set(tag, page, seconds)
-    else:
+def _kept(
+    request: HttpRequest, tag: str, body: Callable[[], str | bytes], hides: Callable[[], bool], seconds: int
+) -> tuple[bytes, str]:
+    """The page and its validator."""
+    kept: tuple[bytes, str] | None = None if _person(request) else caches["pages"].get(tag)
+    if kept is not None:
         PAGES.labels("cache").inc()
-    return bytes(page)
+        return kept
+    page = _made(body)
+    kept = page, f'"{hashlib.sha256(page).hexdigest()[:32]}"' if hides() else tag
+    if _person(request) is None:
+        caches["pages"].set(tag, kept, seconds)
+    return kept
 
 
 def _made(body: Callable[[], str | bytes]) -> bytes:

@@ -70,7 +70,7 @@ def _origin(board: Board) -> dict[str, Any]:
         "season": phase.task.season.slug,
         "task": phase.task.slug,
         "phase": phase.slug,
-        "version": phase.version,
+        "version": board.version,
         "rules": board.rules,
     }
 

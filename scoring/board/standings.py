@@ -159,6 +159,16 @@ class Board:
     ranks_of: dt.date | None = None
 
     @property
+    def version(self) -> int:
+        """0 where it would count the runs of a board that is hidden or frozen."""
+        is_told = self.visibility != Visibility.NOTHING and self.frozen_at is None
+        return self.phase.version if is_told else 0
+
+    @property
+    def updated_at(self) -> dt.datetime:
+        return self.frozen_at or self.phase.updated_at
+
+    @property
     def is_small(self) -> bool:
         """A board of more numbers is computed anew for each page, so that a process stays small."""
         return len(self.rows) * len(self.columns) <= MAX_NUMBERS

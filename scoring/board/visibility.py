@@ -89,6 +89,11 @@ def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
     return phase.frozen_from if audience not in RUNS_THE_SEASON and phase.is_frozen() else None
 
 
+def hides_activity(phase: Phase, audience: Audience) -> bool:
+    """Whether the audience is not to know that runs came or were scored, not even that something changed."""
+    return visibility_of(phase, audience) == Visibility.NOTHING or frozen_at(phase, audience) is not None
+
+
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
     """It tells something of the gold, so it takes more than seeing scores."""
     if audience == Audience.ORGANISER:

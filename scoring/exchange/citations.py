@@ -80,10 +80,10 @@ def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confir
     """Version and gold are named, since the page shows later numbers later on; ``kept`` never does."""
     phase, task = board.phase, board.phase.task
     return Citation(
-        key="-".join([*place(phase), f"v{phase.version}"]),
+        key="-".join([*place(phase), f"v{board.version}" if board.version else "frozen"]),
         title=f"{task.season}: board of {task}, {phase}",
         authors=(_organisers(task.season),),
-        year=phase.updated_at.year,
+        year=board.updated_at.year,
         address=address_of(kept) if kept else site_address("board", *place(phase)),
         note=_state(board, confirmation),
     )
@@ -158,7 +158,8 @@ def _state(board: Board, confirmation: Confirmation | None) -> str:
     gold = f", gold v{board.gold.number} (sha256 {board.gold.digest[:_DIGITS]})" if board.gold else ""
     rules = f", rules {board.rules}" if board.rules else ""
     results = f". {confirmation.sentence}" if confirmation else ""
-    return f"Version {board.phase.version} of {board.phase.updated_at:%Y-%m-%d}{gold}{rules}{results}"
+    state = f"Version {board.version} of" if board.version else "Frozen on"
+    return f"{state} {board.updated_at:%Y-%m-%d}{gold}{rules}{results}"
 
 
 def _organisers(season: Season) -> str:

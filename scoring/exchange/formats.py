@@ -56,7 +56,7 @@ def as_xlsx(results: Results) -> bytes:
         *columns,
     ]
     sheets: Mapping[str, Iterable[Iterable[object]]] = {"Board": chain([heads], lines), "About": about}
-    return workbook(results.title, results.phase.updated_at, sheets)
+    return workbook(results.title, board.updated_at, sheets)
 
 
 SCHEMA = "0.3.0"
@@ -130,7 +130,7 @@ def _result_id(row: Row, column: Column) -> str:
 def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
     phase, season = results.phase, results.task.season
     model = f"{row.team_slug or row.kind}/{file_name(row.system)}"
-    at = f"{phase.updated_at.timestamp():.6f}"
+    at = f"{results.board.updated_at.timestamp():.6f}"
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{season.slug}/{results.task.slug}/{phase.slug}/{row.submission}/{model}/{at}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -70,21 +70,22 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     chosen = (query.rules, query.gold, query.by, query.others)
     facts = public_facts(season, task, phase)
     if facts and cache.is_visitor(request):
+        look_up = lru_cache(partial(phase_for, None, season, task, phase))
 
         def everybodys() -> BoardFacts:
             return kept_facts(
-                lambda: requested_board(
-                    phase_for(None, season, task, phase), None, query, visibility.Audience.PUBLIC
-                ),
+                lambda: requested_board(look_up(), None, query, visibility.Audience.PUBLIC),
                 "visitors", facts, chosen,
             )  # fmt: skip
 
         def page() -> str:
             return render_to_string(TEMPLATE, _context(query, everybodys()), request)
 
-        return cache.answered(
-            request, cache.tag_of(request, query, visibility.Audience.PUBLIC, *facts), page, is_public=True
-        )
+        def hides() -> bool:
+            return visibility.hides_activity(look_up(), visibility.Audience.PUBLIC)
+
+        tag = cache.tag_of(request, query, visibility.Audience.PUBLIC, *facts)
+        return cache.answered(request, tag, page, is_public=True, hides=hides)
     user = request.user
     found = cache.kept_phase(facts, lambda: phase_for(user, season, task, phase))
     reader = visibility.viewer_of(user)
@@ -106,7 +107,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             return render_to_string(TEMPLATE, context(), request)
         return page_alike(request, TEMPLATE, context, (request.path, query, known, reader.teams))
 
-    return cache.page_of_facts(request, found, known, query, own_page, reader.teams)
+    return cache.page_of_facts(request, found, audience, known, query, own_page, reader.teams)
 
 
 @require_safe
@@ -125,7 +126,7 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
         context["rows"] = SafeString(rows.replace("<a ", '<a target="_top" '))
         return render_to_string("boards/embed.html", context, request)
 
-    response = cache.page_of_facts(request, found, facts, query, page)
+    response = cache.page_of_facts(request, found, public, facts, query, page)
     response.xframe_options_exempt = found.task.season.allows_frames
     return response
 

@@ -170,8 +170,7 @@ def _answer(
     """``names`` are what the page calls each run, and its system."""
     runs = list(names)
     if query.as_file == WORKBOOK:
-        phase = page.reading.runs[0].phase
-        content = workbook(file, phase.updated_at, {"Instances": _table(page, runs)})
+        content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)})
         return attachment(content, XLSX, f"{file}-instances.xlsx", is_private=True)
     if query.as_file == CSV_FILE:
         text, name = csv_text(*_table(page, runs)), f"{file}-instances.csv"

@@ -26,7 +26,7 @@ from citeboard.core.words import sentence
 from citeboard.teams.access import teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
-from scoring.board.cache import is_visitor, kept_for_visitors, tag_of
+from scoring.board.cache import answered, is_visitor, tag_of
 from scoring.board.counting import site_facts
 from scoring.board.open_gold import described_splits
 from scoring.board.public_results import FirstPlace, public_first_places, public_top, shows_baselines_alone
@@ -90,7 +90,8 @@ def _page(
     def body() -> str:
         return render_to_string(template, context(), request)
 
-    return kept_for_visitors(request, tag_of(request, query, *site_facts()), body, KEPT_SECONDS)
+    tag = tag_of(request, query, *site_facts())
+    return answered(request, tag, body, is_public=True, hides=lambda: True, seconds=KEPT_SECONDS)
 
 
 def _home(request: HttpRequest, number: int) -> dict[str, Any]:
