@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +40,8 @@ QUICK, FULL = (2, 5, 10, 15, 20, 40), (5, 10, 15, 20, 40, 365, 1095, 1825)
 MAX_LISTS = 60
 #: What is left to chance is played so often.
 REPEATS = 200
+#: So often the time of a scoring is taken.
+TIMED = 50
 SMALLEST_CLASS = 5
 SECONDS = 8.0
 #: So much of the private part may be found out over chance, per cent.
@@ -572,15 +575,38 @@ def honest(draws: int) -> None:
             print(f"{n:>9} {apart:>6.2f} " + " ".join(f"{share:>11.1f} %" for share in shares))
 
 
+def play_timing(n: int) -> None:
+    """Whether computing the scores takes longer where more answers are right."""
+    rng = np.random.default_rng(0)
+    for target in targets(n):
+        with tempfile.TemporaryDirectory() as folder:
+            victim = attacked(target, Path(folder), rng)
+
+            def seconds(answers: np.ndarray, victim: Attacked = victim) -> float:
+                began = time.thread_time()
+                victim.score(answers, None)
+                return time.thread_time() - began
+
+            wrong = (victim.gold + 1) % target.k
+            pairs = np.array([(seconds(victim.gold), seconds(wrong)) for _ in range(TIMED)])
+        right, other = 1000 * np.median(pairs, axis=0)
+        noise = 1000 * pairs.std(axis=0).max()
+        told = f"all right {right:.1f} ms, all wrong {other:.1f} ms, one run ± {noise:.1f} ms"
+        print(f"  {target.name:<16} {told}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="a year of the tries of the presets")
     parser.add_argument("--presets", action="store_true", help="the private part alone; exits 1 above 5 %%")
     parser.add_argument("--honest", action="store_true", help="what honest teams lose")
+    parser.add_argument("--timing", action="store_true", help="what the time of scoring tells")
     parser.add_argument("--instances", type=int, default=128)
     given = parser.parse_args()
     if given.honest:
         honest(2_000)
+    elif given.timing:
+        play_timing(given.instances)
     elif given.presets:
         raise SystemExit(not play_presets(given.instances, is_full=False))
     elif given.full:

@@ -176,7 +176,8 @@ def fail(
             if late is not None and not late.is_named:
                 # One file for whichever tasks it fits, and it does not fit this one.
                 status = Status.CANCELLED
-            elif not job.submission.is_late:
+            elif not job.submission.phase.is_late(job.submission.begun_at or job.submission.submitted_at):
+                # What replaces one after the end is not replaced again, or there would be no end.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
         if status == Status.FAILED:

@@ -97,6 +97,14 @@ def test_one_that_is_refused_gives_its_try_back_and_may_be_replaced_over_a_close
     assert send(world.member, phase).status_code == 409
 
 
+def test_what_replaces_one_after_the_end_is_not_replaced_again(world, busy):
+    worked(of(send(world.member, world.phase, BAD)))
+    close(world.phase)
+    second = worked(of(send(world.member, world.phase, BAD + b" ")))
+    assert (second.status, second.is_late, second.replace_until) == ("failed", False, None)
+    assert send(world.member, world.phase).status_code == 409
+
+
 def test_after_a_quarter_of_an_hour_it_may_not(world, busy):
     refused = worked(of(send(world.member, world.phase, BAD)))
     Submission.objects.filter(pk=refused.pk).update(replace_until=timezone.now())
