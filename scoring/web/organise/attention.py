@@ -433,9 +433,9 @@ def _teams_without_score(season: Season) -> Concern:
     moving = Count("team__submissions", filter=here & Q(team__submissions__status__in=Submission.MOVING))
     failed = Count("team__submissions", filter=here & Q(team__submissions__status=Status.FAILED))
     entries = Registration.objects.filter(season=season).approved().exclude(Exists(scored))
-    entries = entries.annotate(moving=moving, failed=failed).order_by("team__name")
+    with_runs = entries.annotate(moving=moving, failed=failed).order_by("team__name")
     lines = []
-    rows = entries.values_list("team__name", "team__slug", "moving", "failed")
+    rows = with_runs.values_list("team__name", "team__slug", "moving", "failed")
     for name, slug, on_the_way, lost in rows[:SHOWN]:
         so_far = [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}] if on_the_way else []
         so_far += [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
