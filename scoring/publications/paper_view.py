@@ -59,10 +59,9 @@ class PaperView:
         columns, found = {column.name: column for column in self.board.columns}, {}
         rows = {row.submission: row for row in self.board.rows}
         for measure in self.measures:
-            printed = [
-                row.figures[measure.name].printed for row in self.shown.rows if measure.name in row.figures
-            ]
-            blank = Pair(figure=None, own=None, decimals=max(len(text.partition(".")[2]) for text in printed))
+            figures = [row.figures[measure.name] for row in self.shown.rows if measure.name in row.figures]
+            lengths = [len(figure.printed.partition(".")[2].rstrip("*%")) for figure in figures]
+            blank = Pair(figure=None, own=None, decimals=max(lengths, default=3))
             column = columns.get(self.shown.computed[measure.name])
             for run, row in rows.items():
                 if column and (cell := row.scores.get(column.name)):
@@ -170,4 +169,8 @@ def paper_tables(task: Task) -> list[tuple[PublishedTable, bool]]:
     """Of the task's own publications, or else of its kind's; beside each whether it is by class."""
     found = published_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [(table, True) for table in found.by_class]
-    return [(table, by_class) for table, by_class in tables if table.computed]
+    return [
+        (table, by_class)
+        for table, by_class in tables
+        if any(measure.name in table.computed for measure in table.columns)
+    ]
