@@ -9,7 +9,7 @@ import pytest
 from scoring.__main__ import main
 from scoring.metrics.rouge import Rouge
 from scoring.stats.interval_methods import METHODS
-from scoring.stats.signature import column_key, offline_command, provenance_of, signature
+from scoring.stats.signature import column_key, compare_command, offline_command, provenance_of, signature
 from tasks.types import TaskType, task_types
 from tasks.types.base import printed_options
 from tests.scoring.offline import score
@@ -92,3 +92,11 @@ def test_the_command_of_a_signature_gives_the_same_numbers(capsys, task_type: Ta
 )
 def test_of_a_path_in_an_option_the_file_alone_is_printed(value, printed):
     assert printed_options({"option": value}) == {"option": printed}
+
+
+def test_the_command_that_compares_two_runs_names_each_of_them():
+    asked = {"options": {"annotation": "annv2"}, "gold": "GOLD", "runs": ("A", "B b"), "trials": 9, "seed": 4}
+    assert compare_command("clsumm-1a", rules="corrected", **asked, part="private") == (
+        "python -m scoring compare clsumm-1a --gold GOLD --run A --run 'B b' --rules corrected "
+        "--option annotation=annv2 --part private --tests 9 --seed 4"
+    )
