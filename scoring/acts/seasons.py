@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.core.query import whole_number
 from citeboard.core.words import counted
 from citeboard.teams.access import team_for_member
-from citeboard.teams.models import Team, User
+from citeboard.teams.accounts import ProfileForm
+from citeboard.teams.models import ASKED_BY_TERMS, Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
 from scoring.background.kinds import ask_for_archive
 from scoring.ops import group_mails
@@ -156,9 +157,18 @@ def _say_published(terms: models.Terms, _filled: object) -> str:
 
 
 class AcceptForm(ActForm):
-    """The version that was read."""
+    """The version that was read, and what the season asks with it."""
 
-    version = forms.IntegerField(min_value=1, max_value=2**31 - 1)
+    version = forms.IntegerField(min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
+    affiliation, country, legal_name = (ProfileForm.base_fields[name] for name in ASKED_BY_TERMS)
+    api = dict.fromkeys(ASKED_BY_TERMS, "Where the season asks for it; empty: as your account has it.")
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season, **options: Any) -> None:
+        super().__init__(data, of=of, **options)
+        for name in ASKED_BY_TERMS:
+            self.fields[name].required = True
+            if name not in of.asks:
+                del self.fields[name]
 
 
 class QuestionForm(ActForm):
@@ -522,7 +532,9 @@ PUBLISH_TERMS = by_organisers(
     is_rehearsed=True,
 )
 ACCEPT_TERMS = by_readers(
-    lambda season, version, by: entries.accept_terms(season=season, number=version, user=by),
+    lambda season, version, by, **given: entries.accept_terms(
+        season=season, number=version, user=by, **given
+    ),
     "Accept the terms of a season.",
     _("You have accepted the terms of %(season)s."),
     form=AcceptForm,

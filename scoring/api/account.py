@@ -32,6 +32,8 @@ from tasks.notifications.wording import words_of
 from tasks.seasons.access import staff
 
 MAX_MARKED = 200
+#: What people say of themselves.
+DESCRIBED = ("name", "affiliation", "country", "legal_name", "orcid", "is_listed", "language")
 
 
 class AccountSerializer(serializers.ModelSerializer[User]):
@@ -42,7 +44,7 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 
     class Meta:
         model = User
-        fields = ["address", "name", "affiliation", "orcid", "is_listed", "language"]
+        fields = ["address", *DESCRIBED]
 
     def validate_orcid(self, value: str) -> str:
         try:
@@ -59,14 +61,13 @@ def account(request: Request) -> User:
 
 @post("account/", body=AccountSerializer(partial=True), answers=AccountSerializer)
 def describe_account(request: Request) -> User:
-    """Change your name, affiliation, ORCID iD, language or consent to be listed."""
+    """Change what the site knows of you: name, affiliation, country, language, consent to be listed."""
     user = person(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
-    fields = ("name", "affiliation", "orcid", "is_listed", "language")
     # A form that leaves a check box out means no; a program that leaves it out means nothing by it.
     sent = {name: value for name, value in form.validated_data.items() if name in request.data}
-    describe(user=user, **{name: sent.get(name, getattr(user, name)) for name in fields})
+    describe(user=user, **{name: sent.get(name, getattr(user, name)) for name in DESCRIBED})
     return user
 
 

@@ -17,7 +17,7 @@ from scoring.acts.runs import CONFIRM, CONTEST
 from scoring.api.operations import does, get, post
 from scoring.api.own_runs import RUN_CHANGED
 from scoring.api.seasons import ExtraTriesSerializer, phase_to_organise
-from scoring.api.serializers import form_of, mirror_of_model
+from scoring.api.serializers import form_of, mirror_of_model, text_list
 from scoring.board.confirming import Result, official_since, results_of
 from scoring.models import ResultConfirmation
 from tasks import models
@@ -76,21 +76,23 @@ TermsSerializer = mirror_of_model(
     "Terms",
     models.Terms,
     "The version that holds.",
-    "version text published_at accepted_at",
+    "version text published_at accepted_at asks",
     version=serializers.IntegerField(source="number"),
     accepted_at=serializers.DateTimeField(
         allow_null=True, help_text="When you accepted this version; null where you have not."
     ),
+    asks=text_list("What is given with the acceptance; left out, it is the account's.", source="season.asks"),
 )
 AcceptanceSerializer = mirror_of_model(
     "Acceptance",
     models.TermsAcceptance,
     "Who accepted which version, and when.",
-    "version name address accepted_at",
+    "version name address accepted_at given",
     version=serializers.IntegerField(source="terms.number"),
     address=serializers.EmailField(
         source="user.email", default=None, allow_null=True, help_text="Null where the account is deleted."
     ),
+    given=serializers.DictField(child=serializers.CharField(), help_text="What the season asked with it."),
 )
 
 

@@ -79,7 +79,10 @@ def enter(args: argparse.Namespace) -> int:
     site = _site(args, needs_token=True)
     season = f"seasons/{args.season}/"
     if args.accept_terms:
-        site.post(f"{season}terms/", {"version": args.accept_terms})
+        given = {
+            name: text for name in ("affiliation", "country", "legal_name") if (text := getattr(args, name))
+        }
+        site.post(f"{season}terms/", {"version": args.accept_terms, **given})
     refuse_unread_terms(site, args.season)
     founded = site.post("teams/", {"name": args.found}) if args.found else {"slug": args.team}
     team = founded["slug"] or only_team(site)
@@ -293,9 +296,10 @@ def refuse_unread_terms(site: Connection, season: str) -> None:
             return
         raise
     if terms["accepted_at"] is None:
-        unread = Refused(
-            f"{season} has terms, which follow; whoever accepts them adds --accept-terms {terms['version']}"
-        )
+        options = [f"--{name.replace('_', '-')}" for name in terms.get("asks", ())]
+        asks = f"; they ask for {', '.join(options)}, where your account does not say it" if options else ""
+        accepts = f"whoever accepts them adds --accept-terms {terms['version']}{asks}"
+        unread = Refused(f"{season} has terms, which follow; {accepts}")
         unread.details = [printable(line) for line in terms["text"].splitlines()]
         raise unread
 

@@ -50,7 +50,7 @@ def delete_account(user: User) -> str:
         _forget_in_history(user, called)
         _forget_address(user.email, called)
         Annotator.objects.filter(user=user).update(user=None, name=called)
-        TermsAcceptance.objects.filter(user=user).update(name=called)
+        TermsAcceptance.objects.filter(user=user).update(name=called, given={})
         LogEntry.objects.filter(content_type__app_label="teams", object_id=str(user.pk)).delete()
         user.delete()
     return called
@@ -138,8 +138,9 @@ def own_data(user: User) -> dict[str, Any]:
             }
         )
     [account] = _rows(
-        [user], address="email", name="name", affiliation="affiliation", orcid="orcid", is_listed="is_listed",
-        language="language", joined="date_joined", last_signed_in="last_login",
+        [user], address="email", name="name", affiliation="affiliation", country="country",
+        legal_name="legal_name", orcid="orcid", is_listed="is_listed", language="language",
+        joined="date_joined", last_signed_in="last_login",
     )  # fmt: skip
     return {
         "account": account,
@@ -153,7 +154,9 @@ def own_data(user: User) -> dict[str, Any]:
         "reports": _rows(
             Report.objects.filter(reported_by=user), about="address", reported="reported_at", text="text"
         ),
-        "terms": _rows(terms, season="terms.season.slug", version="terms.number", accepted="accepted_at"),
+        "terms": _rows(
+            terms, season="terms.season.slug", version="terms.number", accepted="accepted_at", given="given"
+        ),
         "invited_to": _rows(
             mailed.filter(address__in=confirmed_addresses(user)),
             team="team.name", written="created_at", state="state",

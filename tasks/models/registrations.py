@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from citeboard.core.models import late_json
 from citeboard.teams.models import Membership, Team, User
 from tasks.models.seasons import Season
 
@@ -152,6 +153,9 @@ class TermsAcceptance(models.Model):
     user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     name = models.CharField(max_length=120)
     accepted_at = models.DateTimeField(default=timezone.now)
+    given: models.JSONField[dict[str, str]] = late_json(
+        dict, "What the season asked of the person with it, by field; organisers alone read it.", blank=True
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["terms", "user"], name="terms_accepted_once")]

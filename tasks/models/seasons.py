@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import zone_of
 from citeboard.core.models import late_json, late_text
-from citeboard.teams.models import User
+from citeboard.teams.models import ASKED_BY_TERMS, User
 from tasks.models.declarations import Declaration, declared_type
 from tasks.types import TaskType, task_type
 
@@ -32,6 +32,7 @@ LADDER = "ladder"
 PARTS = ("public", "private")
 #: What a season's calendar has besides its phases, in order.
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
+ASKED_FROM_NOW = _("Organisers alone export it. Of those who have accepted already another version asks it.")
 #: With less no scorer starts.
 MIN_MEMORY_MB = 256
 
@@ -223,6 +224,9 @@ class Season(Configured):
         _("boards in frames"),
         _("Whether pages elsewhere may show the boards in a frame, by their addresses under /embed/."),
     )
+    asks_affiliation = _switch(_("who accepts the terms gives an affiliation"), ASKED_FROM_NOW)
+    asks_country = _switch(_("who accepts the terms gives a country"), ASKED_FROM_NOW)
+    asks_legal_name = _switch(_("who accepts the terms gives a legal name"), ASKED_FROM_NOW)
     announcement = models.TextField(blank=True, help_text=_("Markdown, at the top of the season's page."))
     announced_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -245,6 +249,7 @@ class Season(Configured):
         ),
         "shows_overall": Setting(key="overall", on_board=False),
         "allows_frames": Setting(key="frames", on_board=False),
+        **{f"asks_{name}": Setting(on_board=False) for name in ASKED_BY_TERMS},
     }
 
     objects = SeasonQuerySet.as_manager()
@@ -261,6 +266,11 @@ class Season(Configured):
     @property
     def zone(self) -> ZoneInfo:
         return zone_of(self.time_zone)
+
+    @property
+    def asks(self) -> list[str]:
+        """Fields of a person that are given with the acceptance of its terms."""
+        return [name for name in ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
 
     @property
     def dates(self) -> dict[str, dt.datetime]:

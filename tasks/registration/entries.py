@@ -362,10 +362,13 @@ def publish_terms(
     return terms
 
 
-def accept_terms(*, season: Season, number: int, user: User) -> TermsAcceptance:
-    """Once more changes nothing. Raises NotTheTerms where another version has been published meanwhile."""
+def accept_terms(*, season: Season, number: int, user: User, **given: str) -> TermsAcceptance:
+    """Once more changes nothing. What the season asks and is not ``given`` is taken from the profile.
+
+    Raises NotTheTerms where another version has been published meanwhile, ValidationError for what lacks.
+    """
     with transaction.atomic():
-        Season.objects.select_for_update().get(pk=season.pk)
+        season = Season.objects.select_for_update().get(pk=season.pk)
         terms = current_terms(season)
         if terms is None:
             raise NotTheTerms(_("%(season)s has no terms to accept") % {"season": season})
@@ -374,10 +377,15 @@ def accept_terms(*, season: Season, number: int, user: User) -> TermsAcceptance:
                 _("version %(version)s of the terms holds now; read it and accept it")
                 % {"version": terms.number}
             )
+        asked = {name: " ".join((given.get(name) or getattr(user, name)).split()) for name in season.asks}
+        words = _("%(season)s asks for it with its terms") % {"season": season}
         acceptance, is_new = TermsAcceptance.objects.get_or_create(
-            terms=terms, user=user, defaults={"name": str(user)}
+            terms=terms, user=user, defaults={"name": str(user), "given": asked}
         )
         if is_new:
+            if lacking := {name: words for name, text in asked.items() if not text}:
+                raise ValidationError(lacking)
+            User.objects.filter(pk=user.pk).update(**asked)
             audit.record(
                 "terms-accepted", actor=user, subject=user, place=season, facts={"version": terms.number}
             )

@@ -6,13 +6,17 @@ import io
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from citeboard.core.audit import history
+from citeboard.teams.countries import countries
+from citeboard.teams.membership import add_member
 from citeboard.teams.models import Token
+from scoring.ops.accounts import delete_account, own_data
 from tasks.models import Notification, Registration, Submission, Terms
 from tasks.notifications.wording import words_of
 from tasks.registration.entries import accept_terms, publish_terms, terms_to_accept
+from tasks.seasons.file.export import export_season
 from tests import factories
 from tests.pages.reading import text_of
 
@@ -168,6 +172,7 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(cli
         "name": "Ada",
         "address": "ada@example.org",
         "accepted_at": acceptance.accepted_at.isoformat(),
+        **dict.fromkeys(("affiliation", "country", "legal_name"), ""),
     }
     _, secret = Token.objects.issue(user=organiser, name="a program")
     listed = client.get(
@@ -198,3 +203,111 @@ def test_a_version_that_counts_later_locks_nobody_out_before_its_day_and_everybo
     assert terms_to_accept(season, factories.make_user()).number == 2
     Terms.objects.update(counts_from=timezone.now())
     assert terms_to_accept(season, ada).number == 2
+
+
+LEGAL = "Augusta Ada King"
+GIVEN = {"affiliation": "Analytical Engines", "country": "GB", "legal_name": LEGAL}
+
+
+@pytest.fixture
+def asking(season, terms):
+    """The season asks of a person all that it may."""
+    season.asks_affiliation = season.asks_country = season.asks_legal_name = True
+    season.save()
+    return season
+
+
+def exported(client, season) -> list[dict[str, str]]:
+    answer = client.get(reverse("organise-terms-csv", args=[season.slug]))
+    assert answer.status_code == 200
+    return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+
+def test_what_the_season_asks_is_given_with_the_acceptance_and_kept_with_it(client, asking, ada, organiser):
+    where = reverse("terms", args=[asking.slug])
+    client.force_login(ada)
+    assert "United Kingdom" in text_of(client.get(where))
+    refused = client.post(where, {"version": 1, "affiliation": "Analytical Engines", "country": "UK"})
+    assert refused.status_code == 422
+    assert set(refused.context["form"].errors) == {"country", "legal_name"}
+    assert not asking.terms.get().acceptances.exists()
+    client.post(where, {"version": 1, **GIVEN})
+    ada.refresh_from_db()
+    assert {name: getattr(ada, name) for name in GIVEN} == GIVEN
+    # Another version is filled in with what the account says by then; the first keeps what was given with it.
+    described = {"name": "Ada", "affiliation": "Analytical Engines", "country": "IT", "legal_name": LEGAL}
+    client.post(reverse("account-name"), described)
+    publish_terms(season=asking, text="Cite us.", by=organiser)
+    assert '<option value="IT" selected>' in client.get(where).content.decode()
+    client.post(where, {"version": 2, **GIVEN, "country": "IT"})
+    client.force_login(organiser)
+    rows = exported(client, asking)
+    assert [(row["version"], row["country"], row["legal_name"]) for row in rows] == [
+        ("2", "IT", LEGAL),
+        ("1", "GB", LEGAL),
+    ]
+
+
+def test_what_is_not_asked_is_neither_shown_nor_kept(client, season, terms, ada):
+    client.force_login(ada)
+    where = reverse("terms", args=[season.slug])
+    assert "Legal name" not in text_of(client.get(where))
+    client.post(where, {"version": 1, **GIVEN})
+    ada.refresh_from_db()
+    assert (season.terms.get().acceptances.get().given, ada.legal_name) == ({}, "")
+
+
+def test_a_program_gives_what_the_account_does_not_say(client, asking, ada):
+    token = {"Authorization": f"Token {Token.objects.issue(user=ada, name='a program')[1]}"}
+    where = f"/api/v1/seasons/{asking.slug}/terms/"
+    assert client.get(where, headers=token).json()["asks"] == list(GIVEN)
+    assert client.post("/api/v1/account/", {"country": "XX"}, headers=token).status_code == 400
+    client.post("/api/v1/account/", {"country": "GB", "affiliation": "Engines"}, headers=token)
+    refused = client.post(where, {"version": 1}, headers=token)
+    assert (refused.status_code, set(refused.json()["errors"])) == (400, {"legal_name"})
+    assert client.post(where, {"version": 1, "legal_name": LEGAL}, headers=token).status_code == 200
+    assert asking.terms.get().acceptances.get().given == {**GIVEN, "affiliation": "Engines"}
+    assert client.get("/api/v1/account/", headers=token).json()["legal_name"] == LEGAL
+
+
+def test_a_legal_name_is_told_to_organisers_and_its_person_alone_and_goes_with_the_account(
+    client, phase, asking, ada, organiser
+):
+    helper, mate = factories.make_user(), factories.make_user()
+    asking.organisers.create(user=helper, role="helper")
+    team = factories.make_team(season=asking, lead=ada)
+    add_member(team=team, user=mate)
+    accept_terms(season=asking, number=1, user=ada, **GIVEN)
+    pages = [
+        reverse("season", args=[asking.slug]),
+        reverse("team", args=[team.slug]),
+        reverse("organise-history", args=[asking.slug]),
+        reverse("organise-teams", args=[asking.slug]),
+        reverse("organise-terms-csv", args=[asking.slug]),
+        f"/api/v1/seasons/{asking.slug}/terms/acceptances/",
+        f"/api/v1/teams/{team.slug}/",
+    ]
+    for reader in (None, mate, helper):
+        client.force_login(reader) if reader else client.logout()
+        for page in pages:
+            answer = client.get(page)
+            assert LEGAL not in answer.content.decode(), (reader, page)
+    assert LEGAL not in export_season(asking).text
+    client.force_login(organiser)
+    assert [row["legal_name"] for row in exported(client, asking)] == [LEGAL]
+    ada.refresh_from_db()
+    assert own_data(ada)["account"]["legal_name"] == LEGAL
+    assert own_data(ada)["terms"][0]["given"] == GIVEN
+    delete_account(ada)
+    [row] = exported(client, asking)
+    assert (row["affiliation"], row["country"], row["legal_name"]) == ("", "", "")
+
+
+def test_countries_are_named_in_the_readers_language_in_its_order():
+    with translation.override("de"):
+        named = countries()
+    assert len(named) == 249
+    assert ("AT", "Österreich") in named
+    names = [name for _, name in named]
+    assert names.index("Oman") < names.index("Österreich") < names.index("Pakistan")
+    assert dict(countries())["AT"] == "Austria"

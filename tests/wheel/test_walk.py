@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from citeboard.teams.models import Token
-from tasks.models import Submission, TermsAcceptance
+from tasks.models import Season, Submission, TermsAcceptance
 from tasks.registration.entries import publish_terms
 from tests.factories import make_phase, make_team, make_user, other_run, run_bytes
 
@@ -102,11 +102,15 @@ def test_a_season_is_entered_with_a_team_that_is_founded_once_its_terms_are_acce
         "you are in none; or found one" in command("enter", season.slug, "--accept-terms", 1, code=2).stderr
     )
     TermsAcceptance.objects.all().delete()
+    Season.objects.update(asks_country=True)
     refused = command("enter", season.slug, "--found", "Newcomers", code=2).stderr
     assert "Cite the *data*." in refused
-    assert "adds --accept-terms 1" in refused
+    assert "adds --accept-terms 1; they ask for --country, where your account does not say it" in refused
+    enter = ("enter", season.slug, "--found", "Newcomers", "--accept-terms", 1)
+    assert "country" in command(*enter, code=4).stderr
     assert not newcomer.teams.exists()
-    done = command("enter", season.slug, "--found", "Newcomers", "--accept-terms", 1, "--json").stdout
+    done = command(*enter, "--country", "IT", "--json").stdout
+    assert TermsAcceptance.objects.get().given == {"country": "IT"}
     assert json.loads(done)["state"] == "approved"
     assert "Newcomers (newcomers) has entered" in command("enter", season.slug).stdout
 

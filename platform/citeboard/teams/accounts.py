@@ -31,6 +31,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from citeboard.core import audit, middleware
 from citeboard.core.lookalikes import written_otherwise
 from citeboard.core.models import AuditEntry
+from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
 #: More valid tokens than this are a sign that old ones are not revoked.
@@ -164,6 +165,22 @@ class ProfileForm(NameForm):
         ),
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
+    country = forms.ChoiceField(
+        label=gettext_lazy("Country"),
+        choices=lambda: [("", "–"), *countries()],
+        required=False,
+        help_text=gettext_lazy("Of your affiliation. Organisers see it as they see that."),
+        widget=forms.Select(attrs={"autocomplete": "country"}),
+    )
+    legal_name = forms.CharField(
+        label=gettext_lazy("Legal name"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy(
+            "As you sign with it. Organisers read it where you have accepted terms that ask for it, and "
+            "nobody else."
+        ),
+    )
     orcid = forms.CharField(
         label=gettext_lazy("ORCID iD"),
         required=False,
@@ -214,10 +231,11 @@ def checked_orcid(text: str) -> str:
     return "-".join(digits[start : start + 4] for start in range(0, 16, 4))
 
 
-def describe(*, user: User, name: str, affiliation: str, orcid: str, language: str, is_listed: bool) -> None:
-    user.name, user.affiliation = checked_name(name, user), " ".join(affiliation.split())
-    user.orcid, user.language, user.is_listed = orcid, language or user.language, is_listed
-    user.save(update_fields=["name", "name_skeleton", "affiliation", "orcid", "language", "is_listed"])
+def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
+    facts |= {"name": checked_name(name, user), "language": language or user.language}
+    for field, fact in facts.items():
+        setattr(user, field, " ".join(fact.split()) if isinstance(fact, str) else fact)
+    user.save(update_fields=["name_skeleton", *facts])
 
 
 @login_required

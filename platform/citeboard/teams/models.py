@@ -13,6 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.lookalikes import Skeleton
 from citeboard.core.models import late_json, late_text
+from citeboard.teams.countries import countries
+
+#: Fields of a person that the terms of a season may ask for.
+ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 
 class UserManager(BaseUserManager["User"]):
@@ -36,6 +40,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     name = models.CharField("name", max_length=120, blank=True)
     name_skeleton = Skeleton("name")
     affiliation = late_text(200)
+    country = late_text(2, choices=countries)
+    legal_name = late_text(200, help_text="For organisers whose terms ask for it; never published.")
     orcid = late_text(19, "ORCID")
     is_listed = models.BooleanField(
         "listed with name and affiliation",

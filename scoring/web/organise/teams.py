@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 
 from citeboard.core.plain_text import plain
 from citeboard.teams.access import members_in_order
+from citeboard.teams.models import ASKED_BY_TERMS
 from scoring.acts import seasons as acts
 from scoring.acts.phases import GIVE_TRIES, TAKE_TRIES_BACK
 from scoring.acts.rehearsal import perform
@@ -152,10 +153,12 @@ terms = pages.fills(
 
 @pages.organisers.page()
 def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer:
-    lines: list[list[Any]] = [["version", "name", "address", "accepted_at"]]
+    lines: list[list[Any]] = [["version", "name", "address", "accepted_at", *ASKED_BY_TERMS]]
     for row in acceptances(season):
+        given = [plain(row.given.get(name, "")) for name in ASKED_BY_TERMS]
         address = row.user.email if row.user else ""
-        lines.append([row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()])
+        facts = [row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()]
+        lines.append([*facts, *given])
     name = f"{season.slug}-terms.csv"
     return pages.attachment(csv_text(*lines), "text/csv; charset=utf-8", name, is_private=True)
 

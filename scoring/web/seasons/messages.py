@@ -8,7 +8,6 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 
-from citeboard.core.query import whole_number
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.acts import seasons as acts
@@ -52,16 +51,19 @@ questions = signed_in_to_post(
 @season_readers.form("seasons/terms.html")
 def terms(request: HttpRequest, season: Season) -> Answer:
     """Read by everybody who may see the season, accepted by who is signed in."""
-    if request.method == "POST":
-        assert isinstance(request.user, User)
-        number = whole_number(request.POST.get("version", "")) or 0
+    current, user = current_terms(season), request.user
+    known = {"version": current.number if current else None} | {
+        name: getattr(user, name, "") for name in season.asks
+    }
+    form = acts.AcceptForm(request.POST if request.method == "POST" else None, of=season, initial=known)
+    if form.is_valid():
+        assert isinstance(user, User)
         try:
-            accepted = acts.ACCEPT_TERMS(season, request.user, version=number)
+            accepted = acts.ACCEPT_TERMS(season, user, **form.cleaned_data)
         except NotTheTerms as refused:
             messages.error(request, sentence(refused))
             return redirect("terms", season.slug)
         messages.success(request, acts.ACCEPT_TERMS.told(season, accepted, {}))
         return redirect("season", season.slug)
-    current = current_terms(season)
-    acceptance = acceptance_of(current, request.user) if current else None
-    return {"terms": current, "acceptance": acceptance}
+    acceptance = acceptance_of(current, user) if current else None
+    return {"terms": current, "acceptance": acceptance, "form": form}

@@ -1,0 +1,28 @@
+"""Countries by their two letters of ISO 3166-1, in the language of the reader."""
+
+import csv
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+from django.utils.translation import get_language
+
+
+@cache
+def _names() -> list[dict[str, str]]:
+    lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(lines[1:], dialect="excel-tab"))
+
+
+def _in_order(name: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFD", name) if letter.isalpha()).casefold()
+
+
+def countries() -> list[tuple[str, str]]:
+    return _in_language((get_language() or "en").partition("-")[0])
+
+
+@cache
+def _in_language(language: str) -> list[tuple[str, str]]:
+    named = [(row["code"], row.get(language) or row["en"]) for row in _names()]
+    return sorted(named, key=lambda country: _in_order(country[1]))
