@@ -22,7 +22,7 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from scoring.board.open_gold import may_have_gold
 from scoring.exchange.citations import of_task
-from scoring.exchange.linked_data import licence_address, spdx
+from scoring.exchange.linked_data import licence_address
 from scoring.exchange.results import file_name, hub_task, place, site_address
 from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
@@ -32,6 +32,7 @@ from tasks.gold.secrecy import inputs_are_free, with_phases
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
+from tasks.seasons.licences import spdx
 from tasks.types.files import CHUNK, InputFile, open_input
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
-from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from scoring.exchange.results import place, site_address
 from tasks.models import Phase, Season, Task
 from tasks.seasons.cards import card
+from tasks.seasons.licences import spdx
 
 LD_JSON = "application/ld+json"
 
@@ -82,18 +82,6 @@ def data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
 
 
 ADDRESS = "https://spdx.org/licenses/{}.html"
-
-
-def spdx(licence: str) -> str | None:
-    """The SPDX expression as it is written there; None for other words.
-
-    >>> spdx("cc-by-4.0"), spdx("for research only")
-    ('CC-BY-4.0', None)
-    """
-    try:
-        return str(canonicalize_license_expression(licence))
-    except InvalidLicenseExpression:
-        return None
 
 
 def licence_address(licence: str) -> str | None:

@@ -94,7 +94,7 @@ def bodies(scene) -> dict[str, dict]:
         "new-season": {"text": season_text(scene), "load": "yes"},
         "api:new-season": {"file": SimpleUploadedFile("season.toml", season_text(scene).encode())},
         "organise-settings-season": {"title": "Another title", "initial-title": "x"},
-        "api:settings": {"settings": '{"season.licence": "CC0"}'},
+        "api:settings": {"settings": '{"season.licence": "CC0-1.0"}'},
         "new-season-preset": PRESET,
         "api:new-season-preset": {**PRESET, "dates": json.dumps(PRESET)},
         "organise-clone": {"title": "Next year", "slug": "next-year", "days": "364"},

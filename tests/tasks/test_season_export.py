@@ -25,7 +25,7 @@ RICH = (
     'title = "A small season"',
     (
         'overall = true\ntitle = "A \\"small\\" season"\n'
-        'summary = """\nTwo lines,\n\\ta tab: \\\\ “é”.\n"""\nlicence = "CC0"'
+        'summary = """\nTwo lines,\n\\ta tab: \\\\ “é”.\n"""\nlicence = "CC0-1.0"'
     ),
 )
 
@@ -140,7 +140,7 @@ def test_a_clone_has_the_structure_and_nobody(folder):
     organiser = make_user(name="Olga")
     season = Season.objects.get()
     made = clone_season(season=season, slug="small-2", title="Next year", by=organiser)
-    assert (made.slug, made.title, made.is_public, made.licence) == ("small-2", "Next year", False, "CC0")
+    assert (made.slug, made.title, made.is_public, made.licence) == ("small-2", "Next year", False, "CC0-1.0")
     assert [organiser.user for organiser in Organiser.objects.filter(season=made)] == [organiser]
     (task,) = made.tasks.all()
     assert (task.rules, task.options) == (["corrected", "official-2017"], {"annotation": "annv3"})

@@ -11,6 +11,7 @@ from scoring.models import Score
 from scoring.worker.baseline_runs import ask
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Organiser, Phase, Season, SeasonFile, Submission, Task
+from tasks.seasons.licences import checked_licence
 from tests.factories import make_submission, make_team, make_user, other_run, write_corpus
 from tests.scoring.discourse import intents, write_gold, write_lines
 from tests.tasks.seasons import edit, load, refusals, write_season
@@ -365,3 +366,30 @@ def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settin
     assert Tagger.load(folder).digest[:12] in signatures["kl_intent"]
     assert {"kl_intent", "kl_intent_supplied", "kl_corwa_supplied"} <= signatures.keys()
     assert "kl_corwa" not in signatures
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("cc-by-4.0", "CC-BY-4.0"),
+        ("CC BY 4.0", "CC-BY-4.0"),
+        ("mit or apache-2.0", "MIT OR Apache-2.0"),
+        ("For research only.", "For research only."),
+        ("LicenseRef-Ours", "LicenseRef-Ours"),
+    ],
+)
+def test_a_licence_is_kept_as_spdx_writes_it_or_in_its_words(written, kept):
+    assert checked_licence(written) == kept
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        ("cc-by-4", "“cc-by-4” is no identifier of SPDX (did you mean “CC-BY-4.0”?)"),
+        ("MIT OR Mine", "“Mine”"),
+    ],
+)
+def test_a_word_that_is_no_identifier_of_spdx_is_refused_with_the_nearest(folder, written, named):
+    edit(folder, ('slug = "small"', f'slug = "small"\nlicence = "{written}"'))
+    [refusal] = refusals(folder)
+    assert named in refusal

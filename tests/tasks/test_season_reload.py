@@ -188,8 +188,8 @@ def test_a_setting_that_came_with_a_later_release_was_at_its_default(folder):
     file = SeasonFile.objects.get()
     del file.values["season.licence"]
     file.save()
-    edit(folder, ('slug = "small"', 'slug = "small"\nlicence = "CC0"'))
-    assert keys_told(folder) == ["season.licence: empty → CC0"]
+    edit(folder, ('slug = "small"', 'slug = "small"\nlicence = "cc0-1.0"'))
+    assert keys_told(folder) == ["season.licence: empty → CC0-1.0"]
 
 
 def test_a_key_that_the_file_does_not_have_is_refused(folder):

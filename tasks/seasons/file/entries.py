@@ -20,6 +20,7 @@ from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
 from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
+from tasks.seasons.licences import UnknownLicence, checked_licence
 from tasks.seasons.own_measures import MeasuresRefused, bring_measures
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
 from tasks.types.base import CUTOFFS, current_rules
@@ -195,11 +196,16 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
     except ValidationError as refused:
         for message in refused.messages:
             table.refuse("entry_list", message)
+    licence = table.text("licence", "", longest=Season.field("licence").max_length)
+    try:
+        licence = checked_licence(licence)
+    except UnknownLicence as unknown:
+        table.refuse("licence", str(unknown))
     season = SeasonEntry(
         table=table,
         findings=findings,
         slug=slug,
-        values=_values(table, Season, {"entry_list": "\n".join(entry_list)}),
+        values=_values(table, Season, {"entry_list": "\n".join(entry_list), "licence": licence}),
         terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
         published=_files(table, "published", roots, ()),
         roles=roles,

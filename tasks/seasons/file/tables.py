@@ -204,8 +204,9 @@ def kind(value: object) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return " " + _("(did you mean “%(name)s”?)") % {"name": close[0]} if close else ""
+    by_letters = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), by_letters, n=1)
+    return " " + _("(did you mean “%(name)s”?)") % {"name": by_letters[close[0]]} if close else ""
 
 
 def one_of(choices: Iterable[str]) -> str:

@@ -1,0 +1,43 @@
+"""Licences by the identifiers of SPDX, as packaging knows them."""
+
+from django.utils.translation import gettext as _
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+from packaging.licenses._spdx import LICENSES
+
+from tasks.seasons.file.tables import near
+
+_JOINED_BY = {"AND", "OR", "WITH"}
+
+
+class UnknownLicence(ValueError):
+    """What looks like an identifier and is none; the message names the nearest."""
+
+
+def spdx(licence: str) -> str | None:
+    """The SPDX expression as it is written there; None for other words.
+
+    >>> spdx("cc-by-4.0"), spdx("CC0 1.0"), spdx("for research only")
+    ('CC-BY-4.0', 'CC0-1.0', None)
+    """
+    for written in (licence, "-".join(licence.split())):
+        try:
+            return str(canonicalize_license_expression(written))
+        except InvalidLicenseExpression:
+            continue
+    return None
+
+
+def checked_licence(text: str) -> str:
+    """As SPDX writes it; a licence in words stays as it is. Raises UnknownLicence for a word that is none."""
+    words = text.split()
+    if not words or (known := spdx(text)):
+        return known if words else ""
+    names, joints = words[::2], set(words[1::2])
+    if not joints <= _JOINED_BY:
+        return text
+    unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip("()")
+    named = {"name": unknown, "near": near(unknown, [row["id"] for row in LICENSES.values()])}
+    raise UnknownLicence(
+        _("“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words")
+        % named
+    )
