@@ -153,6 +153,9 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     separation = SeparationSerializer(
         allow_null=True, help_text="Null until the first two rows have been compared."
     )
+    counting = serializers.ChoiceField(
+        choices=Phase.Counting.choices, help_text="Which runs of a team stand on it."
+    )
     columns = ColumnSerializer(many=True)
     rows = RowSerializer(many=True)
 
@@ -226,6 +229,7 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         **({"ranks_of": board.ranks_of.isoformat()} if board.ranks_of else {}),
         "leader": leader(first_places(board)),
         "separation": separation and SeparationSerializer(separation).data,
+        "counting": board.phase.counting,
         "columns": ColumnSerializer(board.columns, many=True).data,
         "rows": [_row(board, row, figures.get(row.submission, {})) for row in rows],
     }

@@ -31,6 +31,13 @@ from tasks.types import Problem
 SCORED, RECEIVED = "scored", "received"
 ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
 NOT_SCORED = 1
+#: By how a phase counts; a site before 0.4.0 does not say it of a board.
+ON_BOARDS = {
+    "best": "the best run of each team",
+    "last": "the last run of each team",
+    "selected": "the run that each team selects",
+    "priority": "the first runs by each team's priority",
+}
 #: The status of what is not there.
 ABSENT = 404
 #: Seconds between two questions about a run, where the site does not say how many.
@@ -203,9 +210,14 @@ def _print_scores(site: Connection, run: Mapping[str, Any], args: argparse.Names
         print(as_json(run["scores"]))
     else:
         print(painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout))
-        rows = site.get(f"phases/{run['phase']}/leaderboard/")["rows"]
-        for row in (row for row in rows if row["submission"] == run["id"] and row["rank"] is not None):
-            print(f"rank {rank_of(row)} among {len(rows)} on the board, {run['page']}")
+        board = site.get(f"phases/{run['phase']}/leaderboard/")
+        own = next((row for row in board["rows"] if row["submission"] == run["id"]), None)
+        counting = ON_BOARDS.get(board.get("counting", ""), "")
+        may_stand = run["kind"] == "primary" and not run["exclusion"] and board["shows"] != "nothing"
+        if own is None and counting and may_stand:
+            print(f"not on the board, which has {counting}")
+        elif own is not None and own["rank"] is not None:
+            print(f"rank {rank_of(own)} among {len(board['rows'])} on the board, {run['page']}")
         for line in score_lines(run["scores"]["metrics"]):
             print(line)
     return 0
@@ -245,6 +257,8 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
         written = ["" if number is None else f"{number:.6f}" for number in numbers]
         rows.append((rank_of(row), row["team"] or row["kind"], row["system"], row["submission"], *written))
     yield from table_lines(heads, rows)
+    if counting := ON_BOARDS.get(board.get("counting", "")):
+        yield f"The board has {counting}."
 
 
 def rank_of(row: Mapping[str, Any]) -> str:

@@ -39,6 +39,7 @@ def test_the_board_has_the_rows_and_numbers_of_the_page(world, board):
         "separation",
         "frozen_at",
         "confirmation",
+        "counting",
         "columns",
         "rows",
     }

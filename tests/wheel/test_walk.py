@@ -85,10 +85,16 @@ def test_check_submit_follow_scores_and_board(signed_in, phase, worker, tmp_path
     value = run.evaluations.get(rules=phase.task.ranking_rules).scores.first()
     assert scores["metrics"][value.metric]["value"] == value.value
     assert f"{value.value:.6f}" in signed_in("scores", taken["id"]).stdout
-    [row] = signed_in("board", named(phase)).stdout.splitlines()[1:]
+    row, counting = signed_in("board", named(phase)).stdout.splitlines()[1:]
+    assert counting == "The board has the best run of each team."
     assert row.split()[:2] == ["1", "walkers"]
     assert f"{value.value:.6f}" in row
     assert json.loads(signed_in("board", phase.pk, "--json").stdout)["rows"][0]["submission"] == run.pk
+    # Of two that are as good one stands there, and the other says why it does not.
+    (tmp_path / "run.jsonl").write_bytes(other_run(1))
+    again = json.loads(signed_in(*submission(phase), "--json").stdout)
+    said = signed_in("follow", again["id"]).stdout + signed_in("scores", run.pk).stdout
+    assert said.count("not on the board, which has the best run of each team") == 1
 
 
 def test_a_season_is_entered_with_a_team_that_is_founded_once_its_terms_are_accepted(
