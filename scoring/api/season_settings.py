@@ -16,7 +16,8 @@ from citeboard.teams.api import person
 from citeboard.teams.models import User
 from scoring.acts import gold as acts
 from scoring.acts.declared import numbered
-from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, FROM_PRESET
+from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
+from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
 from scoring.api.operations import delete, does, get, post
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import (
@@ -343,6 +344,7 @@ does(
 for act, where, label in (
     (acts.RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season"),
     (acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run"),
+    (COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"),
 ):
     does(
         act, where, operation_id=label, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer
@@ -354,3 +356,6 @@ does(
     gives=lambda request, made: {"queued": made[1]},
     answers=QueuedSerializer,
 )
+does(DELETE_TASK, "tasks/<int:pk>/", method="DELETE", name="task")
+does(DELETE_PHASE, "phases/<int:pk>/", method="DELETE", name="phase")
+does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

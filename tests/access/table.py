@@ -105,7 +105,7 @@ TABLE = {
     "season-feed": read(EVERYBODY),
     "season-calendar": read(EVERYBODY),
     "board-feed": read(EVERYBODY),
-    "terms": form(EVERYBODY, SENT_ELSEWHERE, REFUSED),
+    "terms": form(EVERYBODY, (302, *(422,) * 7), REFUSED),
     "board": read(EVERYBODY),
     "board-csv": read(EVERYBODY),
     "board-json": read(EVERYBODY),
@@ -348,8 +348,11 @@ TABLE = {
     # The API
     "api:seasons": read(EVERYBODY),
     "api:season": read(EVERYBODY),
-    "api:task": read(EVERYBODY),
-    "api:phase": read(EVERYBODY),
+    # Those of the scene have runs, which stay.
+    **dict.fromkeys(
+        ("api:task", "api:phase"),
+        Row(EVERYBODY, REFUSED, REFUSED, REFUSED, (401, 404, 404, 404, 404, 409, 404, 409)),
+    ),
     "api:leaderboard": read(EVERYBODY),
     "api:published": read(EVERYBODY),
     "api:instances": read(NOBODY),
@@ -502,6 +505,8 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:stop-rescoring": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:compute-first-baselines": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:send-test-mail": post((401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST),
     "api:rescore-season": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:rescore-run": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:compute-baselines": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),

@@ -190,6 +190,11 @@ ACCESS = {
     "POST publish_judgements": (401, *(404,) * 5),
     "POST take_judgements_back": (401, *(404,) * 5),
     "POST close_report": (401, 404, 404, 404, 404, 204),
+    # There are runs and gold, which stay.
+    "DELETE delete_task": (401, 404, 404, 404, 409, 409),
+    "DELETE delete_phase": (401, 404, 404, 404, 409, 409),
+    "POST compute_first_baselines": (401, 404, 404, 404, 200, 200),
+    "POST send_test_mail": (401, 404, 404, 404, 204, 204),
     "POST open": (401, 404, 404, 404, 200, 200),
     "POST close": (401, 404, 404, 404, 200, 200),
 }
@@ -206,7 +211,7 @@ SENT = {
     "url": "https://other.example.org/",
     "is_public": "true",
     "tries": 1,
-    "settings": '{"season.licence": "CC0"}',
+    "settings": '{"season.licence": "CC0-1.0"}',
     "dates": "{}",
 }
 

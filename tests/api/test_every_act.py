@@ -1,0 +1,115 @@
+"""Whatever is done on a page is done by a program too, or stands here with the reason why not."""
+
+import importlib
+import pkgutil
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+import scoring.acts
+from scoring.acts.declared import Act
+from tests.access.scene import routes
+from tests.access.table import TABLE
+
+#: Acts without an operation of their own, by the operation that does it too.
+BY_ANOTHER = {
+    "CHANGE_ENTRY": "change_settings",
+    "LIMIT_TEAMS": "change_settings",
+    "REMOVE_ORGANISER": "give_role",
+}
+#: Pages that are posted to and are no declared act, by the operation that does the same.
+BY_OPERATION = {
+    "describe_account": "account-name",
+    "enter": "enter",
+    "join": "join",
+    "decline": "join-decline",
+    "choose_messages": "message-choices",
+    "read_messages": "messages-read",
+    "new-season": "new-season",
+    "close_report": "operate-report-close",
+    "take_back_announcement": "organise-announcement-take-back",
+    "repeat_delivery": "organise-delivery-repeat",
+    "season-file": "organise-file",
+    "publish_gold": "organise-gold organise-launch",
+    "delete_phase": "organise-settings-delete-phase",
+    "delete_task": "organise-settings-delete-task",
+    "change_settings": (
+        "organise-settings-new-phase organise-settings-new-task organise-settings-phase "
+        "organise-settings-season organise-settings-task organise-team-rules"
+    ),
+    "make_sheet": "organise-sheet-make",
+    "renew_secret": "organise-webhook-renew",
+    "make_webhook": "organise-webhooks",
+    "make_overview_paper": "overview-paper-zip",
+    "report": "report",
+    "bundle": "season-upload",
+    "submit": "upload",
+    "accept": "submission-accept",
+    "cancel": "submission-cancel",
+    "describe": "submission-describe",
+    "disqualify": "submission-disqualify",
+    "hide": "submission-hide",
+    "set_priority": "submission-priority",
+    "reinstate": "submission-reinstate",
+    "select": "submission-select",
+    "withdraw": "submission-withdraw",
+    "take_back_entry": "take-back",
+    "invitation": "team-invitation-renew",
+    "invite": "team-invite",
+    "accept_terms": "terms",
+}
+#: Those that no operation does, by why.
+BY_NONE = {
+    "a program has a token, which neither makes others nor ends the account": (
+        "account-delete account_logout account_confirm_email first-organiser tokens token-revoke unsubscribe"
+    ),
+    "people rate and settle here, text after text, or bring a file of ratings": (
+        "annotate annotate-upload organise-annotator-remove organise-data-sheet organise-sheet-adjudication "
+        "organise-sheet-annotator organise-sheet-ratings organise-sheet-references organise-labels-share"
+    ),
+    "a folder with its files is the form of programs: `load_season`": (
+        "organise-settings-declare organise-settings-declaration"
+    ),
+    "nothing is kept: `citeboard score` does it without a site": "try",
+    "a person looks first at what goes, comes back or is sent again": (
+        "organise-delete organise-undo operate-mails"
+    ),
+}
+
+
+def acts() -> dict[str, Act]:
+    modules = [
+        importlib.import_module(f"scoring.acts.{one.name}")
+        for one in pkgutil.iter_modules(scoring.acts.__path__)
+    ]
+    return {name: act for module in modules for name, act in vars(module).items() if isinstance(act, Act)}
+
+
+def summed_up(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split()).removesuffix(".")
+
+
+@pytest.fixture(scope="module")
+def operations() -> dict[str, str]:
+    """By name what each does."""
+    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"].values()
+    return {one["operationId"]: one["summary"] for methods in paths for one in methods.values()}
+
+
+def test_every_declared_act_is_an_operation(operations):
+    lacking = {name for name, act in acts().items() if summed_up(act.summary) not in operations.values()}
+    assert lacking == set(BY_ANOTHER)
+    assert set(BY_ANOTHER.values()) <= set(operations)
+
+
+def test_every_other_page_that_is_posted_to_has_an_operation_or_a_reason(operations):
+    summaries = {act.summary for act in acts().values()}
+    pages = {name: row for name, row in TABLE.items() if not name.startswith(("api:", "admin:"))}
+    posted = {
+        name
+        for name, row in pages.items()
+        if row.POST != row.PUT and routes()[name].callback.__doc__ not in summaries
+    }
+    told = " ".join([*BY_OPERATION.values(), *BY_NONE.values()]).split()
+    assert sorted(posted) == sorted(told)
+    assert set(BY_OPERATION) <= set(operations)
