@@ -217,7 +217,8 @@ def _print_scores(site: Connection, run: Mapping[str, Any], args: argparse.Names
         if own is None and counting and may_stand:
             print(f"not on the board, which has {counting}")
         elif own is not None and own["rank"] is not None:
-            print(f"rank {rank_of(own)} among {len(board['rows'])} on the board, {run['page']}")
+            ranked = sum(row["rank"] is not None for row in board["rows"])
+            print(f"rank {rank_of(own)} among {ranked} on the board, {run['page']}")
         for line in score_lines(run["scores"]["metrics"]):
             print(line)
     return 0
