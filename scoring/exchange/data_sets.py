@@ -32,7 +32,7 @@ from tasks.gold.secrecy import inputs_are_free, with_phases
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
-from tasks.seasons.licences import spdx
+from tasks.seasons.file.licences import spdx
 from tasks.types.files import CHUNK, InputFile, open_input
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm

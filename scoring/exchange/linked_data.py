@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from scoring.exchange.results import place, site_address
 from tasks.models import Phase, Season, Task
 from tasks.seasons.cards import card
-from tasks.seasons.licences import spdx
+from tasks.seasons.file.licences import spdx
 
 LD_JSON = "application/ld+json"
 

@@ -11,7 +11,7 @@ from scoring.models import Score
 from scoring.worker.baseline_runs import ask
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Organiser, Phase, Season, SeasonFile, Submission, Task
-from tasks.seasons.licences import checked_licence
+from tasks.seasons.file.licences import checked_licence
 from tests.factories import make_submission, make_team, make_user, other_run, write_corpus
 from tests.scoring.discourse import intents, write_gold, write_lines
 from tests.tasks.seasons import edit, load, refusals, write_season

@@ -19,8 +19,8 @@ from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
+from tasks.seasons.file.licences import UnknownLicence, checked_licence
 from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
-from tasks.seasons.licences import UnknownLicence, checked_licence
 from tasks.seasons.own_measures import MeasuresRefused, bring_measures
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
 from tasks.types.base import CUTOFFS, current_rules

@@ -30,8 +30,9 @@ def spdx(licence: str) -> str | None:
 def checked_licence(text: str) -> str:
     """As SPDX writes it; a licence in words stays as it is. Raises UnknownLicence for a word that is none."""
     words = text.split()
-    if not words or (known := spdx(text)):
-        return known if words else ""
+    known = spdx(text) if words else ""
+    if known is not None:
+        return known
     names, joints = words[::2], set(words[1::2])
     if not joints <= _JOINED_BY:
         return text
