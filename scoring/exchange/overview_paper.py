@@ -160,7 +160,8 @@ class OverviewPaper:
         return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
 
     def _report_parts(self) -> Iterator[PaperFiles]:
-        for table in report_tables(self.boards, [team.people for team in self.teams]):
+        people, runs_it = [team.people for team in self.teams], may_help(self.viewer, self.season)
+        for table in report_tables(self.boards, people, has_countries=runs_it):
             forms = (("csv", "CSV", table.csv), ("tex", "LaTeX", table.latex))
             files = [PaperFile(f"report/{table.name}.{form}", label, write) for form, label, write in forms]
             for end, chart in table.charts.items():

@@ -46,26 +46,37 @@ class ReportTable:
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-def report_tables(boards: Sequence[Board], teams: Sequence[Sequence[User]]) -> list[ReportTable]:
+#: By whom a team takes part, and the files' name for it; nobody has agreed to a country that is published.
+FACTS = {"affiliation": "affiliations", "country": "countries"}
+TITLES = {
+    "affiliation": gettext_noop("Participation by affiliation, as members who agreed to be named say"),
+    "country": gettext_noop("Participation by country, as members who agreed to be named say"),
+}
+
+
+def report_tables(
+    boards: Sequence[Board], teams: Sequence[Sequence[User]], *, has_countries: bool
+) -> list[ReportTable]:
     """Of boards that show scores, and of each team the people who may be named; none without lines."""
-    found = (_participation(teams), _days(boards), _methods(boards), _ties(boards))
+    facts = [fact for fact in FACTS if has_countries or fact != "country"]
+    found = [*(_participation(teams, fact) for fact in facts), _days(boards), _methods(boards), _ties(boards)]
     return [table for table in found if table.lines]
 
 
-def _participation(teams: Sequence[Sequence[User]]) -> ReportTable:
-    """A team counts once for each affiliation; who may not be named says none."""
-    people = Counter(person.affiliation for team in teams for person in team)
-    counts = Counter(name for team in teams for name in {person.affiliation for person in team} or {""})
+def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
+    """A team counts once for each affiliation or country; who may not be named says none."""
+    said = [[getattr(person, fact) for person in team] for team in teams]
+    people = Counter(name for team in said for name in team)
+    counts = Counter(name for team in said for name in set(team) or {""})
     in_order = sorted(counts, key=lambda name: (-counts[name], not name, name))
     lines = [(name or "not said", counts[name], people[name]) for name in in_order]
-    title = gettext_noop("Participation by affiliation, as members who agreed to be named say")
     dots = Dots(
-        title=_(title),
+        title=_(TITLES[fact]),
         labels=[line[0] for line in lines[:MAX_DRAWN]],
         series=[Series(name=_("teams"), values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]])],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
     )
-    return ReportTable("affiliations", title, ("affiliation", "teams", "people"), lines, {"": dots})
+    return ReportTable(FACTS[fact], TITLES[fact], (fact, "teams", "people"), lines, {"": dots})
 
 
 def _days(boards: Sequence[Board]) -> ReportTable:

@@ -153,6 +153,15 @@ def test_a_report_has_participation_days_declared_methods_and_ties(client, seaso
     assert rb"\begin{tabular}{llllllrrr}" in found["report/ties.tex"]
 
 
+def test_countries_are_counted_for_who_runs_the_season_alone(client, season, phase):
+    User.objects.filter(name="Ada L").update(country="GB")
+    where = reverse("overview-paper-file", args=[season.slug, "report/countries.csv"])
+    assert client.get(where).status_code == 404
+    client.force_login(User.objects.get(email="org@example.org"))
+    assert report(client, season, "countries") == [["GB", "1", "1"], ["not said", "1", "0"]]
+    assert client.get(where + "?as=everybody").status_code == 404
+
+
 def test_days_are_of_phases_whose_numbers_of_runs_are_shown(client, season, phase):
     Phase.objects.update(shows_run_counts=False)
     where = reverse("overview-paper-file", args=[season.slug, "report/days.csv"])
