@@ -559,8 +559,42 @@ def accepted() -> dict[str, list[bool | None]]:
     return found
 
 
+def _plain(value: Any) -> Any:
+    """What a declaration says, of functions that they are there."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(own) for own in value]
+    if isinstance(value, frozenset):
+        return sorted(map(str, value))
+    return "a function" if callable(value) else value
+
+
+#: Options under which a type has all the metrics that need no model.
+ALL_METRICS = {"citation-recommendation": {"graded": "yes", "k": "5", "f1": "means", "perplexity": "yes"}}
+
+SAID_OF_METRICS = (
+    *("name", "higher_is_better", "scale", "value_range", "is_exchangeable", "is_decomposable", "version"),
+    *("has_honest_interval", "holds_with_rare_classes", "per_unit", "counts_by_last_column"),
+)
+
+
+def declared(slug: str) -> dict[str, str]:
+    """By field a digest of what the type declares; by rule set that of what its metrics say of themselves."""
+    kind = task_types()[slug]
+    facts = {name: digest(value) for name, value in _plain(kind).items()}
+    options = kind.checked_options(ALL_METRICS.get(slug, {}))
+    for rules in kind.rules:
+        metrics = metrics_of(kind, rules, options)
+        facts[rules] = digest([[getattr(one, name) for name in SAID_OF_METRICS] for one in metrics])
+    return facts
+
+
 def everything() -> dict[str, Any]:
     return {
+        "declared": {slug: declared(slug) for slug in CASES},
         "claims": claims(),
         "accepted": accepted(),
         "judged": judged(),

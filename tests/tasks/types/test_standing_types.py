@@ -4,9 +4,23 @@ import json
 
 import pytest
 
-from tests.tasks.types.standing_types import CASES, FILE, accepted, claims, judged, of_damaged, of_type
+from tests.tasks.types.standing_types import (
+    CASES,
+    FILE,
+    accepted,
+    claims,
+    declared,
+    judged,
+    of_damaged,
+    of_type,
+)
 
 EXPECTED = json.loads(FILE.read_text())
+
+
+@pytest.mark.parametrize("slug", CASES)
+def test_what_a_type_declares_and_its_metrics_say_of_themselves_stands(slug):
+    assert declared(slug) == EXPECTED["declared"][slug]
 
 
 @pytest.mark.parametrize("slug", CASES)
