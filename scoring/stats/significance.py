@@ -368,7 +368,7 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
     Of Student's t around the difference in errors, corrected for so many comparisons (Bonferroni, the first
     step of Holm's correction); 0 where so few units cannot show any.
     """
-    if at_units < max(MIN_UNITS, min_units(comparisons)):
+    if at_units < min_units(comparisons):
         return 0.0
     from scipy.special import nctdtr
 
@@ -410,7 +410,7 @@ def units_needed(difference: float, error: float, units: int, *, comparisons: in
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
-    fewest, most = max(MIN_UNITS, min_units(comparisons)), MAX_UNITS
+    fewest, most = min_units(comparisons), MAX_UNITS
     if detectable_difference(error, units, at_units=most, comparisons=comparisons) > abs(difference):
         return None
     while fewest < most:

@@ -279,6 +279,8 @@ def test_spans_are_matched_as_semeval_2013_does():
     assert found["iou"] == pytest.approx(2 * 2 / 8)
     assert value(built["strict_recall"], gold, [None]) == 0
     assert value(built["iou"], [spans(text)], [Spans()]) == 0
+    # Two that share enough with one are matched once.
+    assert value(built["iou"], [spans(text, (0, 10, "A"), (5, 15, "A"))], [Spans([(0, 15, "A")])]) == 2 / 3
 
 
 @pytest.mark.mass

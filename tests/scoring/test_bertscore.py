@@ -30,7 +30,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from scoring.__main__ import main  # noqa: E402
 from scoring.metrics import Unavailable  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore  # noqa: E402
-from scoring.metrics.local_models import Encoder, missing, weights_digest  # noqa: E402
+from scoring.metrics.local_models import BEST_LAYERS, Encoder, missing, weights_digest  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
 from tests.scoring.offline import score  # noqa: E402
@@ -307,3 +307,9 @@ def test_a_published_value_has_the_package_as_its_witness(capsys, monkeypatch, t
     Path("SHA256SUMS").touch()
     assert main(["verify", "."]) == 0
     assert "the package bert-score 0.3.13 gives the same: 1 numbers" in capsys.readouterr().out
+
+
+def test_the_layers_that_are_taken_are_those_of_the_package():
+    from bert_score.utils import model2layers
+
+    assert {name: model2layers[name] for name in BEST_LAYERS} == BEST_LAYERS
