@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 PUBLIC = {
     "outside", "board-xlsx",
     "board", "differences", "costs", "pairings", "gold-changes", "board-csv", "board-json", "board-tex",
-    "over-time", "confidence",
+    "over-time", "confidence", "board-paper",
     "board-bib", "board-every-eval-ever", "board-hugging-face", "board-ir-metadata", "board-papers-with-code",
     "classes-csv", "classes-json", "classes-tex", "api:leaderboard", "api:export",
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -70,11 +70,12 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     chosen = (query.rules, query.gold, query.by, query.others)
     facts = public_facts(season, task, phase)
     if facts and cache.is_visitor(request):
-        look_up = lru_cache(partial(phase_for, None, season, task, phase))
 
         def everybodys() -> BoardFacts:
             return kept_facts(
-                lambda: requested_board(look_up(), None, query, visibility.Audience.PUBLIC),
+                lambda: requested_board(
+                    phase_for(None, season, task, phase), None, query, visibility.Audience.PUBLIC
+                ),
                 "visitors", facts, chosen,
             )  # fmt: skip
 
@@ -82,7 +83,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             return render_to_string(TEMPLATE, _context(query, everybodys()), request)
 
         def hides() -> bool:
-            return visibility.hides_activity(look_up(), visibility.Audience.PUBLIC)
+            return visibility.hides_activity(everybodys().phase, visibility.Audience.PUBLIC)
 
         tag = cache.tag_of(request, query, visibility.Audience.PUBLIC, *facts)
         return cache.answered(request, tag, page, is_public=True, hides=hides)
