@@ -70,12 +70,11 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     chosen = (query.rules, query.gold, query.by, query.others)
     facts = public_facts(season, task, phase)
     if facts and cache.is_visitor(request):
+        public = visibility.Audience.PUBLIC
 
         def everybodys() -> BoardFacts:
             return kept_facts(
-                lambda: requested_board(
-                    phase_for(None, season, task, phase), None, query, visibility.Audience.PUBLIC
-                ),
+                lambda: requested_board(phase_for(None, season, task, phase), None, query, public),
                 "visitors", facts, chosen,
             )  # fmt: skip
 
@@ -83,9 +82,9 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             return render_to_string(TEMPLATE, _context(query, everybodys()), request)
 
         def hides() -> bool:
-            return visibility.hides_activity(everybodys().phase, visibility.Audience.PUBLIC)
+            return visibility.hides_activity(everybodys().phase, public)
 
-        tag = cache.tag_of(request, query, visibility.Audience.PUBLIC, *facts)
+        tag = cache.tag_of(request, query, public, *facts)
         return cache.answered(request, tag, page, is_public=True, hides=hides)
     user = request.user
     found = cache.kept_phase(facts, lambda: phase_for(user, season, task, phase))
