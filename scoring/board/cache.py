@@ -127,15 +127,15 @@ def _kept(
     request: HttpRequest, tag: str, body: Callable[[], str | bytes], hides: Callable[[], bool], seconds: int
 ) -> tuple[bytes, str]:
     """The page and its validator."""
-    kept: tuple[bytes, str] | None = None if _person(request) else caches["pages"].get(tag)
-    if kept is not None:
+    entry: tuple[bytes, str] | None = None if _person(request) else caches["pages"].get(tag)
+    if entry is not None:
         PAGES.labels("cache").inc()
-        return kept
+        return entry
     page = _made(body)
-    kept = page, f'"{hashlib.sha256(page).hexdigest()[:32]}"' if hides() else tag
+    entry = page, f'"{hashlib.sha256(page).hexdigest()[:32]}"' if hides() else tag
     if _person(request) is None:
-        caches["pages"].set(tag, kept, seconds)
-    return kept
+        caches["pages"].set(tag, entry, seconds)
+    return entry
 
 
 def _made(body: Callable[[], str | bytes]) -> bytes:

@@ -117,7 +117,7 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
 #: So many ways to show the rows of a board are kept: languages, and columns that readers asked for.
 MAX_WRITERS = 8
 #: So many times the rows of a board are kept as they were written for earlier ones.
-MOST_WRITTEN = 3
+MAX_WRITTEN = 3
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Writers:
         facts = digest_of(board.rules, board.goes_by_priority, keys, *shown_alike)
         key = f"rows:{board.phase.pk}:{facts}"
         written: dict[object, str] = caches["boards"].get(key) or {}
-        if len(written) > MOST_WRITTEN * len(board.rows):
+        if len(written) > MAX_WRITTEN * len(board.rows):
             written = {}
         caches["boards"].set(key, written, SECONDS)
         return written

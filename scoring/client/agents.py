@@ -59,9 +59,9 @@ class Tools:
     def read_board(self, phase: str, rules: str | None = None, rows: int = MOST) -> dict[str, Any]:
         """The rows of a board, best first, with values and intervals."""
         board = self._site.phase(phase).board(rules)
-        kept = ("phase", "rules", "shows", "frozen_at", "compared", "columns")
+        facts = ("phase", "rules", "shows", "frozen_at", "compared", "columns")
         table = board.table()
-        return {**{name: board.facts[name] for name in kept}, "rows": table[:rows], "of": len(table)}
+        return {**{name: board.facts[name] for name in facts}, "rows": table[:rows], "of": len(table)}
 
     def explain_number(self, phase: str, submission: int, column: str) -> dict[str, Any]:
         """What a number on a board is: its column, its interval, its signature where the run is one's own."""

@@ -151,8 +151,8 @@ class Site(Connection):
     """``address`` is that of the home page; without it and the token, those of `citeboard login`."""
 
     def __init__(self, address: str | None = None, token: str | None = None) -> None:
-        chosen, kept = chosen_site(address)
-        super().__init__(chosen, kept if token is None else token)
+        chosen, stored = chosen_site(address)
+        super().__init__(chosen, stored if token is None else token)
 
     def seasons(self) -> list[Season]:
         return [Season(self, season) for season in self.pages("seasons/")]

@@ -179,10 +179,10 @@ def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThre
         for tokens, sentences in counts.items()
         if not deviation or abs(tokens - mean) / deviation <= outlier_z
     }
-    kept = sum(plausible.values())
+    counted = sum(plausible.values())
     mean, deviation = _moments(plausible)
-    dropped = sum(counts.values()) - kept
-    return LengthThresholds(mean - deviation, mean + deviation, mean, deviation, kept, dropped)
+    dropped = sum(counts.values()) - counted
+    return LengthThresholds(mean - deviation, mean + deviation, mean, deviation, counted, dropped)
 
 
 def _moments(counts: Mapping[int, int]) -> tuple[float, float]:

@@ -23,10 +23,10 @@ from tasks.types.toml_lines import table
 Rows = Sequence[Mapping[str, Any]]
 Values = dict[str, Any]
 #: Classes of a dimension, and labels that have a measure each.
-MOST_CLASSES, MOST_OF_LABELS = 20, 8
-MOST_LABELS = 50
+MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
+MAX_LABELS = 50
 #: Fields of which something is said.
-MOST_FIELDS = 200
+MAX_FIELDS = 200
 #: The cut-offs of measures that are offered.
 CUTS = (1, 5, 10, 100)
 #: From so many words on average a field is a text.
@@ -175,12 +175,12 @@ def _fields(rows: Rows) -> list[Field]:
     for name in _names(rows):
         own = [row.get(name) for row in rows]
         inner = dict.fromkeys(part for value in own if isinstance(value, dict) for part in value)
-        paths = [name, *(f"{name}.{part}" for part in inner)][: MOST_CLASSES + 1]
+        paths = [name, *(f"{name}.{part}" for part in inner)][: MAX_CLASSES + 1]
         for path in paths:
             values = [str(value) for row in rows if (value := at_path(row, path)) not in (None, "")]
             if values:
                 found.append(Field(path, len(values), len(set(values)), values[0][:80]))
-    return found[:MOST_FIELDS]
+    return found[:MAX_FIELDS]
 
 
 def _scalars(rows: Rows, name: str) -> list[str] | None:
@@ -240,7 +240,7 @@ def _proposed(form: str, rows: Rows, answer: str) -> Values:
     unit = next((name for name in others if _is_unit(rows, name)), "")
     by_label = Counter(str(row.get(answer)) for row in rows)
     groups = (
-        [str(row.get(answer)) for row in rows] if form == "labels" and len(by_label) <= MOST_LABELS else []
+        [str(row.get(answer)) for row in rows] if form == "labels" and len(by_label) <= MAX_LABELS else []
     )
     before = names[: names.index(answer)] if answer in names else []
     shown = [
@@ -298,7 +298,7 @@ def _fits(form: str, values: Sequence[Any]) -> bool:
     flat = [own for value in there for own in (value if isinstance(value, list) else [value])]
     if form == "labels":
         words = [own for own in flat if isinstance(own, str)]
-        return len(words) == len(flat) and len(there) == len(values) and 1 < len(set(words)) <= MOST_LABELS
+        return len(words) == len(flat) and len(there) == len(values) and 1 < len(set(words)) <= MAX_LABELS
     if form == "numbers":
         return bool(flat) and len(there) == len(values) and all(map(_is_number, flat))
     if form == "spans":
@@ -355,7 +355,7 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     )
     best = max(rights, default=0)
     own = _scalars(rows, name)
-    if own is not None and len(set(own)) <= min(MOST_CLASSES, len(rows) / 4):
+    if own is not None and len(set(own)) <= min(MAX_CLASSES, len(rows) / 4):
         by_value = Counter((str(row.get(name)), label) for row, label in zip(rows, groups, strict=True))
         values = {value for value, _ in by_value}
         best = max(best, sum(max(by_value[value, label] for label in whole) for value in values))
@@ -391,7 +391,7 @@ def _dimension(rows: Rows, name: str, answer: str, groups: Sequence[str]) -> Val
     if all(_IS_DATE.fullmatch(value) for value in own):
         said["as"] = "year"
         own = [value[:4] for value in own]
-    if not 1 < len(set(own)) <= min(MOST_CLASSES, len(own) / 2):
+    if not 1 < len(set(own)) <= min(MAX_CLASSES, len(own) / 2):
         return None
     without = {label for row, label in zip(rows, groups, strict=False) if row.get(name) in (None, "")}
     if len(without) == 1 and len(own) < len(rows):
@@ -419,7 +419,7 @@ def _of_form(
             plain = next((label for label in labels if _PLAIN.fullmatch(label)), labels[0])
             said |= {"positive": next(label for label in labels if label != plain), "confidence": "optional"}
             return said, ["f1", "precision", "recall", *measures]
-        return said, measures + (_of_labels(labels) if len(labels) <= MOST_OF_LABELS else [])
+        return said, measures + (_of_labels(labels) if len(labels) <= MAX_LABEL_MEASURES else [])
     if form == "numbers":
         flat: list[Any] = [own for value in values for own in (value if isinstance(value, list) else [value])]
         return {"least": min(flat), "most": max(flat)}, measures

@@ -232,5 +232,5 @@ class Turns:
         if turn.sender is None:
             return (0, 0, 0, 0, turn.number)
         under_way = 0.0 if turn.began is None else time.monotonic() - turn.began
-        kept = [int(self.kept_waiting[key] + under_way) for key in turn.sender.keys]
-        return (int(not turn.sender.submits), *kept, turn.number)
+        seconds = [int(self.kept_waiting[key] + under_way) for key in turn.sender.keys]
+        return (int(not turn.sender.submits), *seconds, turn.number)
