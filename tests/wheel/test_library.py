@@ -37,7 +37,7 @@ def scored(phase, site) -> Submission:
     return run
 
 
-def test_seasons_boards_and_runs_are_objects_and_tables(site, phase, scored):
+def test_seasons_boards_and_runs_are_objects_and_tables(site, phase, scored, tmp_path):
     [season] = site.seasons()
     [found] = season.phases()
     assert (season.title, found.id, found.type) == (phase.task.season.title, phase.pk, phase.task.type)
@@ -46,6 +46,8 @@ def test_seasons_boards_and_runs_are_objects_and_tables(site, phase, scored):
     value = board.rows[0]["scores"][name]["value"]
     assert board.to_pandas()[name].tolist() == board.to_polars()[name].to_list() == [value]
     assert isinstance(board.to_pandas(), pd.DataFrame)
+    board.to_polars().write_parquet(tmp_path / "board.parquet")
+    assert pl.read_parquet(tmp_path / "board.parquet").equals(board.to_polars())
     assert isinstance(site.runs(phase.pk).to_polars(), pl.DataFrame)
     run = site.run(scored.pk).wait()
     assert (run.status, run.scores["metrics"][board.columns[0]["metric"]]["value"]) == ("scored", value)
