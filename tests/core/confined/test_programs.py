@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import time
@@ -39,6 +40,20 @@ def test_its_folder_is_gone_afterwards(pool):
     with pytest.raises(ProgramFailed):
         result(pool, "fail")
     assert sorted(pool._folder.iterdir()) == before == []
+
+
+def test_a_folder_that_is_held_for_a_moment_goes_all_the_same(pool, monkeypatch):
+    rmtree, asked = shutil.rmtree, []
+
+    def held_twice(path, ignore_errors):
+        asked.append(path)
+        if len(asked) > 2:
+            rmtree(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr("citeboard.core.confined.pool.shutil.rmtree", held_twice)
+    result(pool, "echo")
+    assert len(asked) == 3
+    assert not asked[0].exists()
 
 
 def test_computing_without_end_is_ended(pool):

@@ -117,7 +117,12 @@ class Pool:
                     raise PoolFull
             yield Done(_result(code, folder, work), folder)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            # The kernel may hold some of it for a moment after the end of its process.
+            for pause in (0, 0.01, 0.1, 1):
+                time.sleep(pause)
+                shutil.rmtree(folder, ignore_errors=True)
+                if not folder.exists():
+                    break
 
     def _run(self, work: Work, folder: Path, turn: Turn) -> int | None:
         for is_last in (False, True):
