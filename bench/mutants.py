@@ -148,7 +148,6 @@ EXPLAINED = {
     "other_units, assume_unique=False": "what is unique stays so",
     "+        is_behind_comma = place > 1 and": "a conjunction is behind no comma there",
     "+        is_behind_comma = place >= 0 and": "a sentence that begins with a conjunction has no verb yet",
-    "+            best = max(rights, default=1)": "one is never more than the usual label has",
     "+    best = max(rights, default=1)": "one is never more than the usual label has",
     "with np.errstate():\n             return np.log(values)": "no value lies below 0",
     "for member in members)) >= size:": "an archive holds more than its packed bytes",

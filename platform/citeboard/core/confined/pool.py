@@ -117,7 +117,7 @@ class Pool:
                     raise PoolFull
             yield Done(_result(code, folder, work), folder)
         finally:
-            # The kernel may hold some of it for a moment after the end of its process.
+            # On a busy machine it stayed now and then, for a reason that was not found.
             for pause in (0, 0.01, 0.1, 1):
                 time.sleep(pause)
                 shutil.rmtree(folder, ignore_errors=True)
