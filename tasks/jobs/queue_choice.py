@@ -228,6 +228,8 @@ def place_in_queue(submission: Submission) -> int | None:
     shares = shares_of(queue)
     before = sum(share.jobs for share in shares if share.priority < job.priority)
     equal = [share for share in shares if share.priority == job.priority]
+    if (season, team) not in [share.sender for share in equal]:
+        return None  # A worker has taken it meanwhile.
     return before + _round(equal, turns(), (season, team), own.filter(earlier).count())
 
 

@@ -15,7 +15,7 @@ from citeboard.core.processes import group_name
 from scoring.models import BackgroundJob
 from scoring.worker.background import ask
 from scoring.worker.score import limits_for
-from tasks.jobs import engine, leases
+from tasks.jobs import engine, leases, queue_choice
 from tasks.jobs.queue_choice import (
     HEAVY,
     MAX_SILENCE,
@@ -123,6 +123,19 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
     waiting = [run for run in runs if run is not runs[3]]
     places = {run.pk: place_in_queue(run) for run in waiting}
     assert [places[job.submission_id] for job in claimed()] == list(range(1, len(waiting) + 1))
+
+
+def test_a_run_that_is_taken_while_its_place_is_counted_has_none(monkeypatch):
+    phase = make_phase()
+    runs = [make_submission(phase=phase) for _ in range(2)]
+    shares_of = queue_choice.shares_of
+
+    def taken_meanwhile(jobs):
+        engine.claim(runs[0].jobs.get().pk, f"{GROUP}2.2")
+        return shares_of(jobs)
+
+    monkeypatch.setattr(queue_choice, "shares_of", taken_meanwhile)
+    assert place_in_queue(runs[0]) is None
 
 
 def test_runs_that_are_scored_again_come_after_new_ones():
