@@ -3,13 +3,14 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from citeboard.core.words import thousands
 from scoring.offline.sample import shipped_sample
 from tasks.types import TaskType, task_type
 from tasks.types.base import (
@@ -100,23 +101,78 @@ class Part:
 
 
 Judged = Sequence[tuple[str, str]]
+#: What a run says in numbers of candidates or labels.
+Beside = Sequence[tuple[str, float]]
 
 
 def drawn(
-    form: str, *, given: str, gold: str, answers: Mapping[str, str], judged: Mapping[str, Judged]
+    form: str,
+    *,
+    given: str,
+    gold: str,
+    answers: Mapping[str, str],
+    judged: Mapping[str, Judged],
+    beside: Mapping[str, Beside],
+    claims: Mapping[str, Sequence[Line]],
+    pool: int = 0,
 ) -> list[Part]:
-    """``answers`` go by the name of their run, ``judged`` too; what is not to be seen is empty."""
-    parts = [Part(_("Given"), "given", _given(form, given, answers.values()))] if given else []
-    if form == SENTENCES and any(judged.values()):
-        return [*parts, Part(_("The cited paper"), "paper", _sentences(judged))]
+    """What is of a run goes by its name; what is not to be seen is empty."""
+    lines_given = _given(form, given, answers.values())
+    if pool:
+        chosen = _("to choose from: %(n)s") % {"n": thousands(pool)}
+        lines_given.append(Line([], words=chosen))
+    parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
+    if any(judged.values()):
+        heading = _("The cited paper") if form == SENTENCES else _("The passages")
+        sentences = Part(heading, "paper", _sentences(judged))
+        if form == SENTENCES:
+            return [*parts, sentences]
+        parts.append(sentences)
     draw = _DRAWN.get(form, _as_texts)
     if gold:
         parts.append(Part(_("Gold"), GOLD, draw(gold, list(answers.values()), GOLD)))
     for name, answer in answers.items():
         lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
+        said = beside.get(name, ())
+        if form == RANKING:
+            scores = {_candidate(candidate): score for candidate, score in said}
+            lines = [_with_number(line, scores.get(line.pieces[0].text)) for line in lines]
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
         parts.append(Part(heading, ANSWER, lines, form == RANKING))
+        if said and form != RANKING:
+            heading = _("Probabilities of %(system)s") % {"system": name} if name else _("Probabilities")
+            parts.append(Part(heading, ANSWER, _probabilities(said, gold)))
+        if told := claims.get(name):
+            heading = _("Claims of %(system)s") % {"system": name} if name else _("Claims")
+            parts.append(Part(heading, ANSWER, told))
     return parts
+
+
+def _with_number(line: Line, number: float | None) -> Line:
+    """Behind its words, as a score has no digits that all runs share."""
+    words = [line.words, "" if number is None else f"{number:.4g}"]
+    return replace(line, words=" · ".join(filter(None, words)))
+
+
+def _probabilities(said: Beside, gold: str) -> list[Line]:
+    """The likeliest first, and which is the gold's."""
+    wanted = gold.split("\n")
+    return [
+        _with_number(
+            Line([Piece(label, GOLD)], GOLD, _("gold")) if label in wanted else Line([Piece(label)]), number
+        )
+        for label, number in sorted(said, key=lambda pair: -pair[1])
+    ]
+
+
+def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
+    """Of claims with what is said of them and of each of their marks."""
+    lines = []
+    for claim in claims:
+        kind = BOTH if claim["is_supported"] else ANSWER
+        marks = [f"[{mark['number']}] {mark['why']}".strip() for mark in claim["marks"]]
+        lines.append(Line([Piece(claim["text"], kind)], kind, "; ".join([claim["verdict"], *marks])))
+    return lines
 
 
 def _given(form: str, text: str, answers: Iterable[str]) -> list[Line]:
@@ -263,10 +319,17 @@ def _joined(lines: str) -> str:
     return ", ".join(lines.split("\n"))
 
 
-def draw(form: str, shown: ShownInstance) -> list[Part]:
+def draw(form: str, shown: ShownInstance, claims: Sequence[Line] = ()) -> list[Part]:
     """All of an instance, for whoever may see all of it."""
     return drawn(
-        form, given=shown.given, gold=shown.gold, answers={"": shown.answer}, judged={"": shown.judged}
+        form,
+        given=shown.given,
+        gold=shown.gold,
+        answers={"": shown.answer},
+        judged={"": shown.judged},
+        beside={"": shown.beside},
+        claims={"": claims},
+        pool=shown.pool,
     )
 
 

@@ -108,6 +108,9 @@ class ReadInstance:
     answers: Sequence[str]
     #: Outcome and sentence; nothing for whom the gold is not shown.
     judged: Sequence[Sequence[tuple[str, str]]]
+    #: Scores of candidates or probabilities of labels, which a run said.
+    beside: Sequence[Sequence[tuple[str, float]]]
+    pool: int
     is_kept: bool
     values: Mapping[str, Sequence[float]]
 
@@ -323,6 +326,8 @@ class Reading:
                         text.judged if text and self.rights.gold and self.rights.answers else ()
                         for text in texts
                     ],
+                    beside=[text.beside if text and self.rights.answers else () for text in texts],
+                    pool=either.pool if self.rights.given else 0,
                     is_kept=any(texts),
                     values={
                         metric: [float(side[place]) for side in by_side] for metric, by_side in values.items()

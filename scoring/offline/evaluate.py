@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -388,6 +388,14 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
         return [name for name, _, _ in _described(kept)]
 
 
+def load_details(source: Path | IO[bytes], units: Container[str]) -> dict[str, dict[str, Any]]:
+    """What is told of these units."""
+    with np.load(source, allow_pickle=False) as kept:
+        chosen = [own for own in _described(kept) if own[0] in units]
+        texts = _read(kept, [(begin, end) for _, begin, end in chosen])
+        return {name: json.loads(text) for (name, _, _), text in zip(chosen, texts, strict=True)}
+
+
 def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     if _TEXT not in kept.files:
         return []
@@ -452,6 +460,6 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
     instances = {}
     for begin, end in zip([0, *ends[:-1]], ends, strict=True):
         values = json.loads(text[begin:end])
-        judged = tuple((outcome, sentence) for outcome, sentence in values.pop("judged", ()))
-        instances[values["name"]] = ShownInstance(**values, judged=judged)
+        judged, beside = (tuple(map(tuple, values.pop(name, ()))) for name in ("judged", "beside"))
+        instances[values["name"]] = ShownInstance(**values, judged=judged, beside=beside)
     return instances

@@ -1,7 +1,7 @@
 """A run's responses as a page shows them: sentences, marks, parses, claims, labels, credits."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from scoring.board.comparisons import open_statistics
 from scoring.models import Evaluation
-from scoring.offline.evaluate import described_units, load_page
+from scoring.offline.evaluate import described_units, load_details, load_page
 
 #: Responses on a page; each may have a dozen parses.
 AT_A_TIME = 5
@@ -62,6 +62,20 @@ def page_of(
     return Page(number=number, pages=max(1, math.ceil(total / AT_A_TIME)), total=total, responses=responses)
 
 
+def claims_of(evaluation: Evaluation, names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """By response its claims, each with its verdict and what is said of each of its marks."""
+    if not has_claims(evaluation):
+        return {}
+    with open_statistics(evaluation) as kept:
+        details = load_details(kept, names)
+    return {name: shown_claims(detail) for name, detail in details.items()}
+
+
+def shown_claims(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
+    claims = (claim for sentence in detail.get("sentences", ()) for claim in sentence["claims"])
+    return [_claim(claim, shows_labels=True) for claim in claims]
+
+
 def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
     from tasks.types.positional_citations.sentences import MARK
 
@@ -98,7 +112,8 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
         {"number": number, "why": _why(detail, place) if explains else ""}
         for place, number in enumerate(detail["marks"])
     ]
-    return {"text": detail["text"], "verdict": verdict, "marks": marks}
+    is_supported = bool(shows_labels and detail["counts"] and detail["entailed"])
+    return {"text": detail["text"], "verdict": verdict, "is_supported": is_supported, "marks": marks}
 
 
 def _why(detail: Mapping[str, Any], place: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from citeboard.core.confined import UPLOAD
 from scoring.metrics import Metric, Unavailable, metrics_of
 from scoring.metrics.base import Floats, finite, value_of
-from scoring.offline.evaluate import numbered_units
+from scoring.offline.evaluate import details_of, numbered_units
 from scoring.offline.sample import open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
 from tasks.types.base import as_written
@@ -42,11 +42,19 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "problems": [],
         "shown": asdict(shown[0]),
+        "details": _details(kind, pairs, given["rules"][0], options).get(shown[0].name, {}),
         "values": {
             rules: _values(kind, kind.pairs_of(split, answers, rules, options), rules, options, shown[0].name)
             for rules in given["rules"]
         },
     }
+
+
+def _details(kind: TaskType, pairs: Pairs, rules: str, options: Options) -> Mapping[str, Any]:
+    try:
+        return details_of(metrics_of(kind, rules, options), pairs.answers)
+    except Unavailable:
+        return {}
 
 
 def _values(kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str) -> dict[str, Any]:

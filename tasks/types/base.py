@@ -161,6 +161,8 @@ class Pairs:
     names: Sequence[str] | None = None
     clusters: Sequence[str] | None = None
     answered: Sequence[bool] | None = None
+    #: What a run says of the first of its candidates, by the place of the instance in the index.
+    scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lengths = {len(self.gold), len(self.answers), len(self.units), *map(len, self.features.values())}
@@ -451,8 +453,8 @@ def as_written(
 #: or whatever else is right line by line.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES = "labels", "lines"
-#: Of more instances nothing is kept to be read.
-MAX_SHOWN = 2_000
+#: Of more instances nothing is kept to be read; and of a ranking no more than so many from the top.
+MAX_SHOWN, TOP = 2_000, 10
 #: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that
 #: both have, and a missed one may be implied by it, without such words.
 RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
@@ -472,6 +474,10 @@ class ShownInstance:
     #: Sentence by sentence, as far as the task type tells: the outcome and the sentence, in the order of the
     #: text with those beside them. It says the gold.
     judged: tuple[tuple[str, str], ...] = ()
+    #: What the run says of its answer in numbers: scores of candidates, probabilities of labels.
+    beside: tuple[tuple[str, float], ...] = ()
+    #: Among how many candidates an answer chooses; 0 where there are none.
+    pool: int = 0
 
 
 def rows_by_name(names: Sequence[str] | None) -> dict[str, list[int]]:

@@ -244,6 +244,40 @@ def test_a_declared_name_may_change_and_what_changes_numbers_needs_a_task_withou
     assert f"the task has runs of the type {before.slug}" in capsys.readouterr().err
 
 
+def test_a_drawn_instance_has_probabilities_of_labels_and_the_sentences_of_evidence(folder, client):
+    said = {"background": 0.125, "method": 0.5, "result": 0.375}
+    run = [
+        json.loads(line) | {"probabilities": said} for line in (folder / "run.jsonl").read_text().splitlines()
+    ]
+    (folder / "run.jsonl").write_text(lines(run))
+    call_command("load_season", str(folder))
+    worked_off()
+    run, staff = Submission.objects.get(), make_user(is_staff=True)
+    client.force_login(staff)
+    drawn = " ".join(client.get(reverse("submission-instances", args=[run.pk])).content.decode().split())
+    of_labels = drawn[drawn.index("Probabilities<") :]
+    assert re.search(r'<mark class="gold">\w+</mark> <span class="who">gold · 0\.125</span>', of_labels)
+
+    name = "claims-and-evidence"
+    copied(EXAMPLES / name, folder / "types" / name)
+    sample = f"types/{name}/sample"
+    toml = (folder / "season.toml").read_text().replace('"field"', '"evidence"')
+    toml = toml.replace("citation-intent", name).replace("gold.jsonl", f"{sample}/gold")
+    (folder / "season.toml").write_text(toml.replace('"run.jsonl"', f'"{sample}/run.jsonl"'))
+    call_command("load_season", str(folder))
+    worked_off()
+    there = reverse(
+        "submission-instances", args=[Submission.objects.get(phase__task__season__slug="evidence").pk]
+    )
+    drawn = " ".join(client.get(there).content.decode().split())
+    passages = drawn[drawn.index("The passages<") : drawn.index("Gold<")]
+    assert re.search(
+        r'<mark class="both">\[12:0\] Stones are silent.</mark> <span class="who">right</span>', passages
+    )
+    client.logout()
+    assert client.get(there).status_code == 404
+
+
 def test_beside_a_board_of_labels_with_confidence_stands_how_often_systems_are_right(folder, client):
     name, sample = "reference-verification", EXAMPLES / "reference-verification" / "sample"
     copied(EXAMPLES / name, folder / "types" / name)

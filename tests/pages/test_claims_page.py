@@ -63,6 +63,19 @@ def show(**fields) -> None:
     Phase.objects.update(**fields)
 
 
+def test_a_drawn_answer_has_its_claims_and_which_of_them_are_supported(client, run, member, organiser):
+    there = reverse("submission-instances", args=[run.pk])
+    client.force_login(organiser)
+    drawn = " ".join(client.get(there).content.decode().split())
+    first = drawn[drawn.index("Claims<") :]
+    assert '<mark class="both">It rains in Oslo</mark> <span class="who">entailed; [1] credit' in first
+    assert "[2] no credit: the others entail the claim without it" in first
+    client.force_login(member)
+    assert "Claims<" not in client.get(there).content.decode()
+    show(shows_instances=True)
+    assert "Claims<" in client.get(there).content.decode()
+
+
 def test_a_team_reads_claims_labels_and_why_each_mark_earns_what_it_does(client, run, member):
     told = text(page(client, run, member))
     assert 'It rains in Oslo <em class="verdict">entailed</em>' in told

@@ -8,6 +8,7 @@ import re
 import zipfile
 from html import unescape
 
+import numpy as np
 import openpyxl
 import pytest
 from django.template.loader import render_to_string
@@ -15,6 +16,7 @@ from django.urls import reverse
 
 from scoring.comparison import reading
 from scoring.comparison.drawing import Line, Part, Piece
+from scoring.offline.evaluate import load_instances
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
@@ -78,6 +80,36 @@ def test_each_context_has_an_address_with_its_ranking_the_gold_and_every_metric(
     assert re.search(r"storm: .+found.+silt: ", gold)
     assert ">Success@n</th>" in told
     assert "Floats" not in told
+
+
+def test_a_ranking_says_among_how_many_it_chose_and_its_scores_alike_from_both_forms_of_run(client, staff):
+    kind = task_types()["citation-resolution"]
+    gold, _, _ = sample(kind)
+    task = factories.make_task(type=kind.slug, rules=["corrected"])
+    phase = factories.make_phase(task=task, with_gold=False)
+    load_gold(task=task, split=phase.split, paths=gold, reason="for tests")
+    as_json = b'{"id": "tides_3", "scores": {"silt": 0.25, "gauge": 7}}\n'
+    as_trec = b"tides_3 Q0 silt 2 0.25 t\ntides_3 Q0 gauge 1 7.0 t\n"
+    for content in (as_json, as_trec):
+        ranked = factories.make_submission(phase=phase, content=content)
+        score(ranked)
+        told = ask(client, ranked, staff, instance="tides_3")
+        assert re.search(r'<span class="who">to choose from: \d+</span>', told)
+        answer = told.partition(">Answer<")[2]
+        assert re.search(r'gauge: [^<]+ <span class="who">7</span>', answer)
+        assert re.search(r'silt: [^<]+</mark> <span class="who">the cited paper · 0.25</span>', answer)
+
+
+def test_instances_that_were_kept_before_scores_and_pools_were_are_read(tmp_path):
+    old = {"name": "one", "given": "", "gold": "", "answer": "1. silt", "judged": [["right", "a"]]}
+    text = json.dumps(old).encode()
+    np.savez(
+        tmp_path / "kept.npz",
+        instances=np.frombuffer(text, dtype=np.uint8),
+        instances_ends=np.array([len(text)]),
+    )
+    [found] = load_instances(tmp_path / "kept.npz").values()
+    assert (found.answer, found.judged, found.beside, found.pool) == ("1. silt", (("right", "a"),), (), 0)
 
 
 def test_a_team_reads_its_own_answers_without_gold_and_what_tells_of_it(client, run, member):

@@ -17,7 +17,7 @@ from scoring.board.formatting import dimension_label, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Column, Row
 from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
-from scoring.comparison.drawing import drawn, kind_label
+from scoring.comparison.drawing import Line, claim_lines, drawn, kind_label
 from scoring.comparison.reading import (
     ORDERS,
     SWAPPED,
@@ -36,7 +36,7 @@ from scoring.exchange.results import Results
 from scoring.exchange.workbook import XLSX, workbook
 from scoring.metrics import Metric
 from scoring.models import Evaluation
-from scoring.runs.claims import has_claims
+from scoring.runs.claims import claims_of, has_claims
 from scoring.runs.results import latest_evaluations
 from scoring.web.pages import Answer, Pages, attachment, phase_readers, place_of, private
 from tasks.models import Phase, Season, Submission
@@ -182,6 +182,7 @@ def _answer(
     metric = reading.metric
     label = metric_label(metric.name) if metric else ""
     metrics = {own.name: own for own in reading.metrics}
+    claims = _claims(page, runs)
     context |= {
         "page": page,
         "rights": reading.rights,
@@ -201,7 +202,7 @@ def _answer(
             (kind, kind_label(kind), count, kind == page.kind)
             for kind, count in sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         ],
-        "lines": [_line(instance, page, runs, metrics, query) for instance in page.instances],
+        "lines": [_line(instance, page, runs, claims, metrics, query) for instance in page.instances],
         "files": [(query.with_(as_file=form), name) for form, name in forms.items()],
         "every": query.with_(),
         "none_chosen": query.with_(of_class="", kind="", text="", which=""),
@@ -212,10 +213,23 @@ def _answer(
     return private(render(request, "runs/instances.html", context))
 
 
+def _claims(page: Page, runs: Sequence[str]) -> dict[str, dict[str, list[Line]]]:
+    """By run and instance, where the values of the metrics that look at them are shown."""
+    reading, names = page.reading, {instance.name for instance in page.instances}
+    if not (reading.rights.values and reading.rights.answers and names):
+        return {}
+    drawn_runs = zip(runs, reading.runs[: len(page.instances[0].answers)], strict=False)
+    return {
+        run: {name: claim_lines(own) for name, own in claims_of(evaluation, names).items()}
+        for run, evaluation in drawn_runs
+    }
+
+
 def _line(
     instance: ReadInstance,
     page: Page,
     runs: Sequence[str],
+    claims: Mapping[str, Mapping[str, Sequence[Line]]],
     metrics: Mapping[str, Metric],
     query: InstancesQuery,
 ) -> dict[str, Any]:
@@ -232,6 +246,9 @@ def _line(
             gold=instance.gold,
             answers=answers,
             judged=judged,
+            beside=dict(zip(runs, instance.beside, strict=False)),
+            claims={run: claims[run].get(instance.name, ()) for run in claims},
+            pool=instance.pool,
         ),
         "kinds": sorted(kind_label(kind) for kind in reading.kinds.get(instance.name, ())),
         "ranked": [

@@ -12,8 +12,9 @@ from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.query import whole_number
 from scoring.board.formatting import metric_label, shown
-from scoring.comparison.drawing import draw, drawn_example
+from scoring.comparison.drawing import claim_lines, draw, drawn_example
 from scoring.offline.sample import example_answers
+from scoring.runs.claims import shown_claims
 from scoring.web.pages import Answer, task_readers
 from tasks.models import Task
 from tasks.submissions.uploads import network_of
@@ -65,7 +66,9 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
     reasons = {"run": _("of whole runs alone"), "model": _("needs a model that is not installed here")}
     by_rules = found["values"]
     return {
-        "drawn": draw(kind.drawn_as, ShownInstance(**found["shown"])),
+        "drawn": draw(
+            kind.drawn_as, ShownInstance(**found["shown"]), claim_lines(shown_claims(found["details"]))
+        ),
         "rules": list(by_rules),
         "lines": [
             (

@@ -126,6 +126,7 @@ def pair(split: Split, run: "RankedRun", rules: str, options: Options) -> Pairs:
         features=collection.classes,
         names=collection.ids,
         notes=run.notes,
+        scores=run.scores,
     )
 
 

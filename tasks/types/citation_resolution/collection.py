@@ -311,6 +311,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
         units=resolution.papers,
         features={name: classes for name, classes in features.items() if not classes.is_empty},
         names=resolution.ids,
+        scores=run.scores,
         notes={
             "missing_answers": int((~answers.present).sum()),
             "empty_rankings": int((answers.present & (answers.lengths == 0)).sum()),

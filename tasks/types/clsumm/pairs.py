@@ -390,12 +390,16 @@ def judged_sentences(
 def show_facets(
     files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    return _citances(
+    shown = _citances(
         read_input_topics(files, options),
         pairs,
         gold=lambda facet: facet or "",
         answer=lambda pair: pair.facet or "" if pair else "",
     )
+    answers = rows_by_name(pairs.names)
+    for one in shown:
+        told = (getattr(pairs.answers[row], "probabilities", None) for row in answers[one.name])
+        yield replace(one, beside=tuple((next(filter(None, told), None) or {}).items()))
 
 
 def _citances(

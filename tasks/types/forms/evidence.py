@@ -1,10 +1,11 @@
 """What supports or contradicts a claim: sentences of documents, with labels of documents or of the claim."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.types.base import Index
+from tasks.types.base import MISSED, RIGHT, WRONG, Index
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import json_kind, kind_found
@@ -37,6 +38,20 @@ class EvidenceTask(InstanceTask):
 
     def index_facts(self, content: Content) -> Index:
         return {"sizes": {name: len(record[self.pool_content]) for name, record in content.pool.items()}}
+
+    def judged(self, content: Content, gold: Any, answer: Any) -> Iterator[tuple[str, str]]:
+        """The sentences of gold and answer in the order of the pool's documents."""
+        given, wanted = self.named(answer) if answer else set(), self.named(gold)
+        for document, number in sorted(given | wanted):
+            sentences = content.pool.get(document, {}).get(self.pool_content, ())
+            text = sentences[number] if number < len(sentences) else ""
+            is_given, is_wanted = (document, number) in given, (document, number) in wanted
+            outcome = RIGHT if is_given and is_wanted else WRONG if is_given else MISSED
+            yield outcome, f"[{document}:{number}] {text}".strip()
+
+    @abstractmethod
+    def named(self, side: Any) -> set[tuple[str, int]]:
+        """The documents and numbers of the sentences of a gold or an answer."""
 
     def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
         allowed = (*self.labels, *([self.abstain] if self.abstain and may_abstain else []))
@@ -120,6 +135,14 @@ class EvidenceSets(EvidenceTask):
                 found[document] = (label, sentences)
         return found
 
+    def named(self, side: Any) -> set[tuple[str, int]]:
+        return {
+            (document, number)
+            for document, (_, sets) in side.items()
+            for own in sets
+            for number in ([own] if isinstance(own, int) else own)
+        }
+
     def gold_text(self, gold: Any) -> str:
         return "\n".join(
             f"{document}: {label} {[sorted(own) for own in sets]}" for document, (label, sets) in gold.items()
@@ -174,6 +197,11 @@ class EvidenceOfOne(EvidenceTask):
             numbers = [int(number)] if number.isdecimal() and len(number) < 10 else None
             self.sentences_of(numbers, document, index["sizes"], line.wrong)
         return Verdict(label, tuple(value)) if label is not None and line.is_sound else None
+
+    def named(self, side: Any) -> set[tuple[str, int]]:
+        names = {name for own in side.sentences for name in ([own] if isinstance(own, str) else own)}
+        parts = (name.rpartition(":") for name in names)
+        return {(document, int(number)) for document, _, number in parts if number.isdecimal()}
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join([gold.label, *(", ".join(sorted(own)) for own in gold.sentences)])

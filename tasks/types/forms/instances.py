@@ -228,6 +228,14 @@ class InstanceTask(ABC):
     def answer_text(self, answer: Any) -> str:
         return self.gold_text(answer)
 
+    def judged(self, content: Content, gold: Any, answer: Any) -> Iterator[tuple[str, str]]:
+        """What is right, wrong and missed of an answer of several parts, each as people read it."""
+        yield from ()
+
+    def beside(self, answer: Any) -> Mapping[str, float]:
+        """What a line says in numbers besides its answer."""
+        return {}
+
     # What all forms share.
 
     @property
@@ -383,6 +391,8 @@ class InstanceTask(ABC):
                 given="\n".join(f"{name}: {_class_name(value)}" for name, value in shown.items()),
                 gold=self.gold_text(instance.gold),
                 answer="" if answer is None else self.answer_text(answer),
+                judged=tuple(self.judged(content, instance.gold, answer)),
+                beside=tuple(self.beside(answer).items()),
             )
 
     def index(self, content: Content) -> Index:

@@ -138,6 +138,10 @@ class LabelTask(InstanceTask):
     def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
         return {"abstained": sum(answer == self.abstain for answer in answers)} if self.abstain else {}
 
+    def beside(self, answer: Any) -> Mapping[str, float]:
+        sure = getattr(answer, "confidence", None)
+        return getattr(answer, "probabilities", None) or ({} if sure is None else {str(answer): sure})
+
     def gold_text(self, gold: Any) -> str:
         return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
 

@@ -1,12 +1,12 @@
 """A ranking of candidates for each instance: retrieval and recommendation."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tasks.types.base import RANKING, Index, Options, Pairs, Split
+from tasks.types.base import MAX_SHOWN, RANKING, TOP, Index, Options, Pairs, Split
 from tasks.types.files import InputFile
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
@@ -18,8 +18,6 @@ from tasks.types.text import kind_found
 
 MAX_GRADE = 100
 LONGEST = 1000
-#: Of a ranking, so many candidates from the top are shown.
-TOP = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,16 +108,20 @@ class RankingTask(InstanceTask):
         gold = (
             GradedLists(relevant, Lists.of([list(own) for own in numbers]), grades) if is_graded else relevant
         )
-        return self.rows(split.content, gold, run.lists, run.notes)
+        return replace(self.rows(split.content, gold, run.lists, run.notes), scores=run.scores)
 
     def show_instances(self, files: Any, split: Split, pairs: Pairs, options: Options) -> Iterator[Any]:
         choices = Choices(split.index)
         shown = [
-            None if own is None else [list(choices.candidates(row))[number] for number in own[:TOP]]
+            [choices.pool(row)[number] for number in own[:TOP]]
+            if own is not None and row < MAX_SHOWN
+            else None
             for row, own in enumerate(pairs.answers)
         ]
-        plain = Pairs(gold=pairs.gold, answers=shown, units=pairs.units, features={}, names=pairs.names)
-        return super().show_instances(files, split, plain, options)
+        plain = replace(pairs, answers=shown)
+        for row, own in enumerate(super().show_instances(files, split, plain, options)):
+            scores = tuple(zip(shown[row] or (), pairs.scores.get(row, ()), strict=False))
+            yield replace(own, beside=scores, pool=len(choices.pool(row)))
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(f"{name} ({grade})" if grade != 1 else name for name, grade in gold.items())

@@ -206,8 +206,12 @@ class Choices:
     def __len__(self) -> int:
         return len(self.instances)
 
+    def pool(self, row: int) -> list[str]:
+        """The candidates of an instance in their order."""
+        return self.pools[0 if self._pool_of is None else self._pool_of[row]]
+
     def candidates(self, row: int) -> dict[str, int]:
-        """The candidates of an instance with their numbers, in their order."""
+        """The same with their numbers."""
         pool = 0 if self._pool_of is None else self._pool_of[row]
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from tasks.types.base import MAX_SHOWN, Options, Pairs, ShownInstance, Split
+from tasks.types.base import MAX_SHOWN, TOP, Options, Pairs, ShownInstance, Split
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
@@ -149,8 +149,6 @@ def section_class(title: str | None) -> str | None:
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: Of a ranking, so many candidates from the top.
-TOP = 10
 #: What a context consists of, in the order of the text.
 PARTS = ("before", "sentence", "after")
 
@@ -162,7 +160,7 @@ def show_instances(
     choices = Choices(split.index)
     names = list(islice(pairs.names or (), MAX_SHOWN))
     gold, answers = ([side[row] or () for row in range(len(names))] for side in (pairs.gold, pairs.answers))
-    pools = [list(choices.candidates(choices.rows[name])) for name in names]
+    pools = [choices.pool(choices.rows[name]) for name in names]
     wanted = {
         pool[number]
         for pool, *both in zip(pools, gold, answers, strict=True)
@@ -188,12 +186,15 @@ def show_instances(
 
     for name, pool, cited, ranked in zip(names, pools, gold, answers, strict=True):
         ranking = [f"{place}. {called(pool[number])}" for place, number in enumerate(ranked[:TOP], start=1)]
+        scores = zip(ranked, pairs.scores.get(choices.rows[name], ()), strict=False)
         more = [f"and {len(ranked) - TOP} more"] if len(ranked) > TOP else []
         yield ShownInstance(
             name=name,
             given=contexts.get(name, ""),
             gold="\n".join(called(pool[number]) for number in cited),
             answer="\n".join([*ranking, *more]),
+            beside=tuple((called(pool[number]), score) for number, score in scores),
+            pool=len(pool),
         )
 
 

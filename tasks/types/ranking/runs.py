@@ -7,13 +7,13 @@ import sys
 from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.types.base import Index
+from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, line_records, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
@@ -74,8 +74,9 @@ def _is_json(file: InputFile) -> bool:
     return True
 
 
-#: Numbers of candidates in order, and which of them have the score of the one before; None without scores.
-Ranking = tuple[Sequence[int], Sequence[bool] | None]
+#: Numbers of candidates in order, which of them have the score of the one before, None without scores; and
+#: the scores.
+Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 
 
 def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
@@ -91,9 +92,9 @@ def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
         declared = read_declared(line.value, candidates) if limits.declares else {}
         if isinstance(ranking, tuple) and isinstance(declared, dict):
             gathering.declared.add(row, declared)
-            numbers, tied = ranking
+            numbers, tied, scores = ranking
             kept = limits.kept
-            gathering.add(row, numbers[:kept], None if tied is None else tied[:kept])
+            gathering.add(row, numbers[:kept], None if tied is None else tied[:kept], scores)
         else:
             for fault in (own for found in (ranking, declared) if isinstance(found, list) for own in found):
                 line.wrong(*fault)
@@ -122,10 +123,11 @@ def _ranking(
     if limits.longest is not None and len(numbers) > limits.longest:
         return [too_long(len(numbers), limits.longest)]
     if scores is None:
-        return numbers, None
+        return numbers, None, ()
     if fault := _score_fault(scores, len(numbers)):
         return [fault]
-    return numbers, [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)]
+    tied = [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)]
+    return numbers, tied, scores
 
 
 def _scored(
@@ -141,7 +143,7 @@ def _scored(
         return [too_long(len(scores), limits.longest)]
     ordered = sorted((-score, candidates[name]) for name, score in scores.items())
     tied = [place > 0 and ordered[place - 1][0] == ordered[place][0] for place in range(len(ordered))]
-    return [number for _, number in ordered], tied
+    return [number for _, number in ordered], tied, [-score for score, _ in ordered]
 
 
 def _score_fault(scores: object, count: int) -> Fault | None:
@@ -261,6 +263,9 @@ class _Columns:
             tied = np.zeros(len(rows), dtype=bool)
             tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
             self._gathering.ties += int(tied.sum())
+            for place in np.flatnonzero(rows[begins] < MAX_SHOWN).tolist():
+                begin = begins[place]
+                self._gathering.keep_scores(rows[begin], scores[begin : begin + lengths[place]])
             if self._limits.kept is not None:
                 is_kept = np.arange(len(rows)) - np.repeat(begins, lengths) < self._limits.kept
                 documents, tied = documents[is_kept], tied[is_kept]
@@ -401,6 +406,8 @@ class RankedRun:
     lists: Lists
     ties: int
     declared: Declared = field(default_factory=Declared)
+    #: Of the first rows, those of the first candidates.
+    scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     @property
     def missing(self) -> int:
@@ -422,6 +429,7 @@ class Gathering:
         self.choices = choices
         self.ties = 0
         self.declared = Declared()
+        self.scores: dict[int, Sequence[float]] = {}
         self._rows, self._builder = array("i"), ListsBuilder()
         self._answered = bytearray(len(choices))
 
@@ -433,7 +441,10 @@ class Gathering:
     def is_answered(self, row: int) -> bool:
         return bool(self._answered[row])
 
-    def add(self, row: int, numbers: Sequence[int], tied: Sequence[bool] | None) -> None:
+    def add(
+        self, row: int, numbers: Sequence[int], tied: Sequence[bool] | None, scores: Sequence[float]
+    ) -> None:
+        self.keep_scores(row, scores)
         self._answered[row] = 1
         self._rows.append(row)
         self._builder.add(numbers, tied)
@@ -447,11 +458,15 @@ class Gathering:
         self._rows.frombytes(rows.astype(np.int32).tobytes())
         self._builder.extend(lengths, values, tied)
 
+    def keep_scores(self, row: int, scores: Iterable[float]) -> None:
+        if row < MAX_SHOWN and (first := [float(score) for score in islice(scores, TOP)]):
+            self.scores[int(row)] = first
+
     def run(self) -> RankedRun:
         """The lists in the order of the split."""
         places = np.full(len(self.choices), -1, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = np.arange(len(self._rows))
-        return RankedRun(self._builder.build().take(places), self.ties, self.declared)
+        return RankedRun(self._builder.build().take(places), self.ties, self.declared, self.scores)
 
 
 #: What was found, and what was expected.
