@@ -4,14 +4,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import thousands
-from scoring.offline.sample import shipped_sample
+from scoring.offline.sample import public_sample, shown_sample
 from tasks.types import TaskType, task_type
 from tasks.types.base import (
     ALIKE,
@@ -335,11 +335,15 @@ def draw(form: str, shown: ShownInstance, claims: Sequence[Line] = ()) -> list[P
 
 def drawn_example(kind: TaskType) -> list[Part]:
     """Nothing where no sample comes with the type."""
-    shown = example_of(kind.slug)
+    shown = example_of(kind)
     return draw(kind.drawn_as, shown) if shown else []
 
 
-@cache
-def example_of(slug: str) -> ShownInstance | None:
-    """The first instance with an answer of the sample that comes with a type; None where none does."""
-    return next((shown for shown in shipped_sample(task_type(slug)) if shown.answer), None)
+def example_of(kind: TaskType) -> ShownInstance | None:
+    """The first instance with an answer of the sample that everybody may have; None where there is none."""
+    return _first_of(kind.slug, tuple(public_sample(kind).items()))
+
+
+@lru_cache(maxsize=64)
+def _first_of(slug: str, files: tuple[tuple[str, str], ...]) -> ShownInstance | None:
+    return next((shown for shown in shown_sample(task_type(slug), dict(files)) if shown.answer), None)

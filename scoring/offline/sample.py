@@ -21,6 +21,8 @@ FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
 #: In the options of a sample: its folder.
 PLACE = "{sample}"
 Files = Mapping[str, str]
+#: Characters of a sample that pages show.
+MAX_SHOWN = 1 << 18
 #: Values are equal to so many digits.
 DIGITS = 9
 
@@ -104,8 +106,26 @@ def _is_same(expected: object, value: float | None) -> bool:
     return math.isclose(expected, value, rel_tol=10.0**-DIGITS, abs_tol=10.0**-DIGITS)
 
 
-def open_sample(task_type: TaskType, *, has_files: bool = True) -> tuple[Sequence[InputFile], Split, Options]:
-    """The files of its gold, what they hold, and its options; without those that name files beside it."""
+def public_sample(task_type: TaskType) -> Files:
+    """Of a declared task whose folder says that everybody may have it, and that is small."""
+    declared = task_type.declared
+    if declared is None or not declared.public_sample:
+        return {}
+    files = {name: text for name, text in declared.files.items() if name.startswith(FOLDER)}
+    return files if sum(map(len, files.values())) <= MAX_SHOWN else {}
+
+
+def open_sample(
+    task_type: TaskType, files: Files, *, has_files: bool = True
+) -> tuple[Sequence[InputFile], Split, Options]:
+    """The files of its gold, what they hold, and its options; without those that name files beside it.
+
+    Of a declared task ``files`` are its public sample.
+    """
+    if files:
+        stated = task_type.checked_options({})
+        gold = sample_files(files, f"{FOLDER}gold")
+        return gold, task_type.gold_of(gold, stated), stated
     folder = shipped_folder(task_type.slug)
     assert folder is not None, f"{task_type.slug} ships no sample"
     options = folder / "options.json"
@@ -123,16 +143,19 @@ def open_sample(task_type: TaskType, *, has_files: bool = True) -> tuple[Sequenc
 
 def example_answers(task_type: TaskType) -> list[str]:
     """The lines of the run that comes with its sample; none where no sample does."""
+    if files := public_sample(task_type):
+        return files[f"{FOLDER}{RUN}"].splitlines()
     folder = shipped_folder(task_type.slug)
     return (folder / RUN).read_text(encoding="utf-8").splitlines() if folder else []
 
 
-def shipped_sample(task_type: TaskType) -> Iterator[ShownInstance]:
-    """The instances of the sample that comes with the code of a type, each with its answer."""
+def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
+    """The instances of the sample that everybody may have, each with its answer."""
     folder = shipped_folder(task_type.slug)
-    if folder is None:
+    if folder is None and not files:
         return
-    gold, split, checked = open_sample(task_type)
-    answers, _ = read_run(task_type, open_input(folder / RUN), split.index, checked)
+    gold, split, checked = open_sample(task_type, files)
+    run = open_input(folder / RUN) if folder else sample_files(files, f"{FOLDER}{RUN}")
+    answers, _ = read_run(task_type, run, split.index, checked)
     pairs = task_type.pairs_of(split, answers, task_type.default_rules, checked)
     yield from (task_type.show_instances or as_written)(gold, split, pairs, checked)

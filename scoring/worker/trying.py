@@ -1,4 +1,4 @@
-"""One answer to an instance of the sample that a task type ships: what every metric sees of it.
+"""One answer to an instance of a sample that everybody may have: what every metric sees of it.
 
 A program of confined processes; plain Python, with JSON values in and out.
 """
@@ -13,9 +13,10 @@ from citeboard.core.confined import UPLOAD
 from scoring.metrics import Metric, Unavailable, metrics_of
 from scoring.metrics.base import Floats, finite, value_of
 from scoring.offline.evaluate import details_of, numbered_units
-from scoring.offline.sample import open_sample
+from scoring.offline.sample import FOLDER, RUN, open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
 from tasks.types.base import as_written
+from tasks.types.declared.folder import sample_files
 from tasks.types.files import open_input
 from tasks.types.problems import as_values, fatal, in_order
 from tasks.types.runs import read_run
@@ -25,17 +26,24 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that is wrong with the answer; or the instance, and by rule set and metric its value."""
     kind, name = task_type(given["task_type"]), given["filename"]
     # An answer is another than the sample's, of which parses and the like are stored.
-    gold, split, options = open_sample(kind, has_files=False)
+    gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
         answers, problems = read_run(
             kind, open_input(Path(UPLOAD), shown=name), split.index, options, name=name
         )
     except InputRefused as refused:
         return {"problems": as_values(in_order(refused.problems))}
+    named = None
+    if given["sample"] and isinstance(answers, dict):
+        # Of other instances the sample's answers stand, as a form may need all.
+        named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
+        answers = {**read_run(kind, run, split.index, options)[0], **answers}
+        problems = [problem for problem in problems if problem.line]
     if fatal(problems):
         return {"problems": as_values(fatal(problems))}
     pairs = kind.pairs_of(split, answers, given["rules"][0], options)
-    shown = [one for one in (kind.show_instances or as_written)(gold, split, pairs, options) if one.answer]
+    every = (kind.show_instances or as_written)(gold, split, pairs, options)
+    shown = [one for one in every if (one.answer if named is None else one.name in named)]
     if len(shown) != 1:
         found = f"{len(shown)} instances have an answer"
         return {"problems": as_values([Problem(file=name, message=found, expected="the answer to one")])}
@@ -67,12 +75,16 @@ def _values(kind: TaskType, pairs: Pairs, rules: str, options: Options, name: st
 
 
 def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[str, Any]:
-    """``lacks`` says why there is none: a model that is not installed, or a metric of whole runs."""
+    """``lacks`` says why there is none: a model that is not installed, a program of the task's
+    own that is not run here, or a metric of whole runs.
+    """
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}
     try:
         stats: Floats = metric.instance_stats(pairs.gold, pairs.answers)[rows]
     except Unavailable:
         return {"value": None, "lacks": "model"}
+    except InputRefused:
+        return {"value": None, "lacks": "program"}
     value = value_of(metric, stats, units) if len(rows) else math.nan
     return {"value": finite(value), "lacks": ""}

@@ -198,6 +198,8 @@ class Declared:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: As `tasks.types.baselines` has them, which rests on this module.
     baselines: tuple[Any, ...] = ()
+    #: Whether everybody may have its sample, the gold too.
+    public_sample: bool = False
     #: The text of its `measures.py`, where that does not ship with Citeboard.
     own_measures: str = ""
 

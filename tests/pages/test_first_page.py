@@ -13,7 +13,7 @@ from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
 
-DRAWN = [slug for slug, kind in task_types().items() if example_of(slug)]
+DRAWN = [slug for slug, kind in task_types().items() if example_of(kind)]
 
 
 def test_every_type_that_comes_with_a_sample_is_drawn():
@@ -23,7 +23,7 @@ def test_every_type_that_comes_with_a_sample_is_drawn():
 @pytest.mark.parametrize("slug", DRAWN)
 def test_a_drawn_sample_marks_what_gold_and_answer_share_and_where_it_is_cited(slug):
     kind = task_types()[slug]
-    parts = draw(kind.drawn_as, example_of(slug))
+    parts = draw(kind.drawn_as, example_of(kind))
     kinds = {piece.kind for part in parts for line in part.lines for piece in line.pieces}
     assert kinds & {BOTH, PLACE}
     assert all(line.words for part in parts for line in part.lines if line.kind)

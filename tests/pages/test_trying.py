@@ -9,8 +9,12 @@ from django.urls import reverse
 from citeboard.core.confined.turns import HourUsed
 from scoring.web.seasons import trying
 from tasks.models import Submission
+from tasks.models.declarations import keep
 from tasks.types import task_types
+from tasks.types.registry import read_folder
 from tests import factories
+from tests.declared.folders import EXAMPLES
+from tests.declared.test_site import copied
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +46,34 @@ def test_the_answer_that_is_filled_in_has_a_number_of_every_metric_or_the_reason
     assert all(cells)
     assert sum(bool(re.search(r"\d", cell)) for cell in cells) >= len(cells) / 2
     assert not Submission.objects.exists()
+
+
+FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/task.toml"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_so_has_a_declared_task_whose_folder_says_that_everybody_may_have_its_sample(client, folder):
+    declared = read_folder(folder)
+    keep(declared)
+    there = address(declared.slug, declared.default_rules)
+    assert "An instance with its answer" in client.get(there).content.decode()
+    found = seen(client, there, filled_in(client, there))
+    cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', found)
+    assert len(cells) == len(declared.rules[declared.default_rules])
+    assert all(cells)
+    assert any(re.search(r"\d", cell) for cell in cells)
+
+
+def test_the_sample_of_another_folder_is_not_given_out(client, tmp_path):
+    copied(FOLDERS[0], tmp_path)
+    toml = (tmp_path / "task.toml").read_text()
+    (tmp_path / "task.toml").write_text(toml.replace("public_sample = true", "public_sample = false"))
+    declared = read_folder(tmp_path)
+    keep(declared)
+    there = address(declared.slug, declared.default_rules)
+    assert client.get(there).status_code == client.post(there, {"answer": "{}"}).status_code == 404
+    page = client.get(there.replace("/try/", "/seasons/")).content.decode()
+    assert "An instance with its answer" not in page
 
 
 def test_another_answer_has_other_numbers(client):

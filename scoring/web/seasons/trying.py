@@ -1,4 +1,4 @@
-"""One answer to an instance of the sample that ships with a task type, scored without an account."""
+"""One answer to an instance of a sample that everybody may have, scored without an account."""
 
 import tempfile
 from pathlib import Path
@@ -13,7 +13,7 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.query import whole_number
 from scoring.board.formatting import metric_label, shown
 from scoring.comparison.drawing import claim_lines, draw, drawn_example
-from scoring.offline.sample import example_answers
+from scoring.offline.sample import example_answers, public_sample
 from scoring.runs.claims import shown_claims
 from scoring.web.pages import Answer, task_readers
 from tasks.models import Task
@@ -51,7 +51,12 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
     if len(answer) > MAX_CHARACTERS:
         return {"refused": _("An answer has at most %(n)s characters here.") % {"n": MAX_CHARACTERS}}
     kind, network = task.task_type, network_of(request)
-    given = {"task_type": kind.slug, "filename": "answer.jsonl", "rules": task.rules}
+    given = {
+        "task_type": kind.reference,
+        "sample": public_sample(kind),
+        "filename": "answer.jsonl",
+        "rules": task.rules,
+    }
     sender = Sender(account=f"network {network}", network=network, submits=False, gives_way=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
         file.write(answer + "\n")
@@ -63,7 +68,11 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
             return {"refused": str(reason)}
     if found["problems"]:
         return {"problems": found["problems"]}
-    reasons = {"run": _("of whole runs alone"), "model": _("needs a model that is not installed here")}
+    reasons = {
+        "run": _("of whole runs alone"),
+        "model": _("needs a model that is not installed here"),
+        "program": _("computed by a program of the task, which is not run here"),
+    }
     by_rules = found["values"]
     return {
         "drawn": draw(

@@ -36,7 +36,7 @@ SECTIONS = ("Format", "Data", "Rules", "Citation")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 RULES_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 #: Keys of [task] that change no number, and so are no part of the digest.
-WORDS = ("title", "names", "baselines")
+WORDS = ("title", "names", "baselines", "public_sample")
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
 
@@ -119,6 +119,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
         )
     form = keys.choice("form", FORMS)
     unit = keys.text("unit", "")
+    public_sample = keys.flag("public_sample")
     dimensions = tuple(_dimensions(keys))
     gold, answer = keys.table("gold"), keys.table("answer", {})
     names = _names(keys)
@@ -171,6 +172,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
                 digest=digest,
                 files=files,
                 translations=names,
+                public_sample=public_sample,
                 baselines=read_baselines(baselines, form, task, files, faults),
                 own_measures="" if is_trusted(files.get(MEASURES, "")) else files.get(MEASURES, ""),
             ),
