@@ -128,10 +128,21 @@ def test_a_conclusion_that_no_figures_decide_is_decided_by_a_program_of_its_own(
     finding = {"conclusion": "mice are easy", "program": "sources", "reading": "half against half"}
     table = {**PUBLISHED, "conclusions": [{"name": "mice are easy", "by": ["system"], **SIDES}]}
     (tmp_path / "printed.json").write_text(json.dumps({"tables": [table]}))
-    told = "\n".join(f"{name} = {json.dumps(value)}" for name, value in finding.items())
-    command = paper(f'differs = "other mice"\n{NAMES}\n[[findings]]\n{told}\n', program)
+    worse = [{**answer, "prediction": "Mice."} for answer in answers]
+    (tmp_path / "data" / "worse.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in worse))
+    asked_of_two = f"compare citation-text {files} --run {{data}}/{{less}}.jsonl --json"
+    pair = {**finding, "program": "pairs", "reading": "run against run", "ours": "metrics|rouge_l_f1"}
+    told = "\n".join(
+        "\n".join(["[[findings]]", *(f"{name} = {json.dumps(value)}" for name, value in one.items())])
+        for one in (finding, pair)
+    )
+    told += '\nruns = { less = "worse" }\n'
+    programs = program, f'programs.pairs = ["{asked_of_two}"]'
+    command = paper(f'differs = "other mice"\n{NAMES}\n{told}', *programs)
     assert main([*command, "--out", str(tmp_path / "page.md")]) == 0
-    assert "*half against half*: holds: 1 of 1, +37.500 [" in (tmp_path / "page.md").read_text()
+    page = (tmp_path / "page.md").read_text()
+    assert "*half against half*: holds: 1 of 1, +37.500 [" in page
+    assert "*run against run*: holds: 1 of 1, +" in page
     words = asked.format(data=tmp_path / "data").split()
     assert main(["papers", "class-contrast", *words, "--class", "7"]) == 2
     assert "--class 7: expected one of 1, 2" in capsys.readouterr().err

@@ -4,7 +4,8 @@ A set of cells names printed figures (`table`, and `where` some rows of it), the
 where in its JSON `ours` stands, and a `tolerance` with its reason; or why they `cannot` be computed. A set
 `differs` with a reason, and without one a figure beyond its tolerance fails. The first set that names a
 figure decides what is said of it, others stand beside it as further readings. A conclusion that no figures
-of a table decide here may have `findings`, each by a program that gives one.
+of a table decide here may have `findings`, each by a program that gives one, or whose JSON has at `ours` the
+paired difference of two runs.
 """
 
 import contextlib
@@ -60,11 +61,19 @@ class OwnFinding:
     conclusion: str
     program: str
     reading: str
+    ours: str = ""
+    runs: Mapping[str, str] = field(default_factory=dict)
     quick: bool = False
 
     @property
     def key(self) -> str:
         return f"{self.conclusion} | {self.reading}"
+
+    def of(self, told: Any) -> Finding:
+        if not self.ours:
+            return Finding(**told)
+        difference, low, high = map(float, map(_at(told, self.ours).get, ("difference", "low", "high")))
+        return Finding(1, int(difference > 0), difference, low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,8 +206,13 @@ def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:
     with tempfile.TemporaryDirectory() as work:
         folders = {"data": str(data), "work": work}
         for one in (one for one in paper.findings if one.quick or not quick):
-            if found := output([words.format(**folders) for words in paper.programs[one.program]]):
-                told.values[one.key] = list(astuple(Finding(**found)))
+            if found := output(
+                [words.format(**folders, **one.runs) for words in paper.programs[one.program]]
+            ):
+                try:
+                    told.values[one.key] = list(astuple(one.of(found)))
+                except (LookupError, TypeError) as fault:
+                    told.faults.append(f"{one.key}: the program gives no interval ({fault!r})")
         for cell in paper.cells():
             if cell.cells.cannot or (quick and not cell.cells.quick):
                 continue
