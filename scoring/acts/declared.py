@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 
+from citeboard.core.audit import history
 from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
 from citeboard.core.words import sentence
 from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
@@ -48,6 +49,7 @@ ROWS: dict[str, Find] = {
     "acknowledgement": RowsOfSeason(models.Acknowledgement.objects.all(), "submission__phase__task__season"),
     "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
     "asked": join_request_of,
+    "change": lambda season, number: get_object_or_404(history(season), pk=number),
     "delivery": RowsOfSeason(
         models.Delivery.objects.select_related("webhook__season", "job"), "webhook__season"
     ),

@@ -10,8 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.core.models import AuditEntry
 from citeboard.core.query import whole_number
-from citeboard.core.words import counted
+from citeboard.core.words import counted, sentence
 from citeboard.teams.access import team_for_member
 from citeboard.teams.accounts import ProfileForm
 from citeboard.teams.models import ASKED_BY_TERMS, Team, User
@@ -20,15 +21,17 @@ from scoring.background.kinds import ask_for_archive
 from scoring.ops import group_mails
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON
 from scoring.ops.merging import merge_teams
+from scoring.ops.undoing import take_back
 from tasks import models
 from tasks.jobs import acknowledging
+from tasks.jobs.mails import try_again
 from tasks.models.jobs import MAX_NOTE
 from tasks.models.seasons import SEASON_DATES
 from tasks.registration import entries
 from tasks.seasons import announcements as news
-from tasks.seasons.access import season_for, teams_to_ask
+from tasks.seasons.access import season_for, staff, teams_to_ask
 from tasks.seasons.file.load import change_settings
-from tasks.seasons.history import delete_phase, delete_task
+from tasks.seasons.history import delete_phase, delete_task, may_undo, undo
 from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
 from tasks.seasons.own_measures import decide_measures, measures_of_site
 from tasks.seasons.presets import A_YEAR, MAX_DAYS, Preset, clone_season, preset_for, season_from
@@ -269,6 +272,10 @@ class ArchiveForm(ActForm):
 
     version = forms.CharField(label=_("Version, of a deposit"), max_length=40, initial="1")
     with_gold = forms.BooleanField(label=_("With all gold that no phase keeps secret"), required=False)
+    api = {
+        "version": {"required": False, "default": "1", "help_text": "Of a deposit."},
+        "with_gold": {"default": False, "help_text": "With all gold that no phase keeps secret."},
+    }
 
 
 class ReportForm(ActForm):
@@ -395,7 +402,7 @@ class PresetForm(ActForm):
     time_zone = forms.CharField(
         label=_("Time zone"), max_length=60, initial="AoE", help_text=_("Such as Europe/Rome, UTC or AoE.")
     )
-    only_on_pages = ("task_type", "organisers", "time_zone")
+    only_on_pages = ("task_type", "time_zone")
     only_in_api = {
         "task_type": forms.CharField(),
         "time_zone": forms.CharField(),
@@ -406,6 +413,7 @@ class PresetForm(ActForm):
         "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "
         "commas between.",
         "time_zone": {"required": False, "default": "UTC", "help_text": "Such as Europe/Rome or AoE."},
+        "organisers": "E-mail addresses of the accounts of those who organise it with you.",
         "dates": "When it begins and ends, such as {“opens”: “2026-05-01 00:00”}; each preset says which. "
         "Also results_at, papers_until, camera_ready_until and workshop_at.",
     }
@@ -426,13 +434,6 @@ class PresetForm(ActForm):
                 help_text=help_text,
             )
 
-    def clean_organisers(self) -> list[User]:
-        people = {address: _with_address(address) for address in self.cleaned_data["organisers"] or ()}
-        if unknown := [address for address, person in people.items() if person is None]:
-            words = gettext("Nobody has an account with the address %(address)s; they can sign up first.")
-            raise ValidationError([words % {"address": address} for address in unknown])
-        return [person for person in people.values() if person]
-
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         cleaned["dates"] = {name: cleaned.pop(name, "") for name in self.dates}
@@ -440,10 +441,17 @@ class PresetForm(ActForm):
         return cleaned
 
 
-def _from_preset(*, preset: Preset, dates: dict[str, Any], by: User, **named: Any) -> models.Season:
+def _from_preset(
+    *, preset: Preset, dates: dict[str, Any], organisers: list[str] | None, by: User, **named: Any
+) -> models.Season:
     if not all(isinstance(text, str) for text in dates.values()):
         raise ValidationError({"dates": "Give an object with a date and time for each name."})
-    return season_from(preset=preset, dates=dates, by=by, **named)
+    people = {address: _with_address(address) for address in organisers or ()}
+    if unknown := [address for address, person in people.items() if person is None]:
+        words = gettext("Nobody has an account with the address %(address)s; they can sign up first.")
+        raise ValidationError({"organisers": [words % {"address": address} for address in unknown]})
+    known = [person for person in people.values() if person]
+    return season_from(preset=preset, dates=dates, organisers=known, by=by, **named)
 
 
 NOBODY, HAND_OVER = "nobody", "hand-over"
@@ -468,6 +476,16 @@ class RoleForm(ActForm):
             words = gettext("Nobody has an account with this address; they can sign up first.")
             raise ValidationError(words)
         return email
+
+
+def _undo(*, change: AuditEntry, by: User) -> str:
+    """What was taken back, and what of it stays."""
+    season = models.Season.objects.get(pk=change.place_id)
+    if may_undo(change):
+        undo(season=season, entry=change, by=by)
+        return gettext("%(subject)s: as before.") % {"subject": change.subject}
+    stays = take_back(season=season, entry=change, by=by)
+    return f"{gettext('Taken back: %(what)s.') % {'what': change.words}} {stays}".strip()
 
 
 def _with_address(address: str) -> User | None:
@@ -657,6 +675,19 @@ GIVE_ROLE = by_organisers(
     "Make somebody an organiser or a helper, or neither; for organisers.",
     lambda made, _filled: gettext("%(name)s is what you chose now.") % {"name": made[1]},
     form=RoleForm,
+)
+UNDO = by_organisers(
+    _undo,
+    "Take back a deletion, that a team was kept out, or what was done within the last minutes.",
+    lambda said, _filled: said,
+)
+SEND_MAILS_AGAIN = Act(
+    try_again,
+    "Try e-mails again that could not be sent; for staff.",
+    lambda mails, _filled: sentence(
+        gettext("%(mails)s will be tried again") % {"mails": counted(mails, "e-mail")}
+    ),
+    of=staff,
 )
 REMOVE_ORGANISER = by_organisers(
     remove_organiser,

@@ -18,8 +18,9 @@ from citeboard.core.legal_pages import notices as notices_of_site
 from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
 from citeboard.teams.models import User
-from scoring.acts.seasons import DECIDE_MEASURES
+from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN
 from scoring.api.operations import does, get, post
+from scoring.api.season_settings import QueuedSerializer
 from scoring.api.serializers import mirror, mirror_of_model
 from scoring.ops import site_state
 from scoring.ops.accounts import own_data
@@ -237,6 +238,16 @@ def site_measures(request: Request) -> QuerySet[MeasuresFile]:
 
 
 does(DECIDE_MEASURES, "site/measures/<int:measures>/", answers=MeasuresSerializer, lets_out=False)
+
+
+does(
+    SEND_MAILS_AGAIN,
+    "site/mails/",
+    operation_id="send_mails_again",
+    gives=lambda request, mails: {"queued": mails},
+    answers=QueuedSerializer,
+    lets_out=False,
+)
 
 
 @get("site/", of=staff, answers=SiteSerializer, responses={404: ABSENT})

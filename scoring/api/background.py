@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,17 +14,19 @@ from citeboard.core.api import CONFLICT
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
 from scoring.acts import gold as acts
+from scoring.acts.seasons import MAKE_ARCHIVE
 from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import ProblemSerializer, address, names_in
-from scoring.background.kinds import ask_for_paper, job_for, kept_paper, outcome_of, waits_for
+from scoring.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
+from scoring.exchange.results import file_name
 from scoring.human.sheets import judged_phases
 from scoring.models import BackgroundJob
 from scoring.worker.background import State
 from tasks.models import Phase, Season
-from tasks.seasons.access import season_for
+from tasks.seasons.access import season_for, season_to_organise
 
 AS_EVERYBODY = OpenApiParameter(
     "as", str, enum=["everybody"], description="For who runs the season: what everybody may read alone."
@@ -129,6 +132,27 @@ does(
     "submissions/<int:pk>/judgements/take-back/",
     operation_id="take_judgements_back",
 )
+
+
+does(
+    MAKE_ARCHIVE,
+    "seasons/<slug:slug>/archive/",
+    operation_id="make_archive",
+    gives=_accepted,
+    answers=BackgroundJobSerializer,
+    status=202,
+    responses=ASKED,
+    lets_out=False,
+)
+
+
+@get("seasons/<slug:slug>/archive/<int:job>/", of=season_to_organise, files=[ZIP], name="archive-zip")
+def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
+    """An archive that was made of a season, by the number of its job; for organisers."""
+    made = get_object_or_404(archives_of(season), pk=job)
+    name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
+    # The framework's own way to the request that it wraps.
+    return download(request._request, storage.statistics, made.file, filename=name, content_type=ZIP)  # noqa: SLF001
 
 
 class PaperFileSerializer(serializers.Serializer[Any]):

@@ -55,6 +55,19 @@ def history(request: Request, season: Season) -> Any:
     return readable_history(season, request.user)
 
 
+class UndoneSerializer(serializers.Serializer[Any]):
+    """What was taken back, and what of it stays."""
+
+    detail = serializers.CharField()
+
+
+does(
+    acts.UNDO,
+    "seasons/<slug:slug>/history/<int:change>/undo/",
+    operation_id="undo",
+    gives=lambda request, said: {"detail": said},
+    answers=UndoneSerializer,
+)
 PersonSerializer = mirror_of_model(
     "Person",
     Organiser,

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.core.files.base import ContentFile
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.urls import reverse
 from django.utils import timezone
@@ -166,6 +166,11 @@ def _sent(job: BackgroundJob) -> Iterator[Path]:
 
 def ask_for_archive(*, season: Season, version: str, with_gold: bool, by: User) -> BackgroundJob:
     return ask(Kind.ARCHIVE, season, {"version": version, "with_gold": bool(with_gold)}, by=by)
+
+
+def archives_of(season: Season) -> QuerySet[BackgroundJob]:
+    """That are made."""
+    return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
 #: An archive of an earlier state may be had for so long, as long as who may see what is the same.

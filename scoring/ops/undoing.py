@@ -13,6 +13,7 @@ from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import User
 from scoring.models import Evaluation
+from scoring.ops.pruning import delete_season
 from tasks.gold.early import nothing_early
 from tasks.jobs.leases import rescore
 from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Task, Terms
@@ -159,6 +160,16 @@ def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
     return ""
 
 
+def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
+    made = Season.objects.filter(pk=entry.subject_id).first()
+    if made is None:
+        raise NotUndone(_("%(season)s is not there any more") % {"season": entry.subject})
+    if audit.history(made).filter(pk__gt=entry.pk).exists():
+        raise NotUndone(_("%(season)s has been changed since; its settings can delete it") % {"season": made})
+    delete_season(season=made, by=by)
+    return ""
+
+
 _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     **dict.fromkeys(
         (
@@ -170,5 +181,6 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     "terms-published": _take_terms_back,
     "gold-added": _take_gold_back,
     "gold-sealed": _take_seal_back,
+    **dict.fromkeys(("season-cloned", "season-made"), _take_season_back),
     "teams-mailed": lambda season, entry, by: "",
 }  # fmt: skip

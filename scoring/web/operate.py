@@ -13,12 +13,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
-from scoring.acts.seasons import DECIDE_MEASURES, ReportForm
+from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN, ReportForm
 from scoring.ops.site_state import exposition, site_state
 from scoring.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
-from tasks.jobs.mails import try_again
 from tasks.models import MeasuresFile, Report
 from tasks.seasons.announcements import MAX_ADDRESS, close_report, report_abuse
 from tasks.seasons.own_measures import measures_of_site
@@ -33,9 +31,7 @@ def operate(request: HttpRequest, user: User) -> Answer:
     return {"state": site_state()}
 
 
-@staff.act("operate")
-def mails(request: HttpRequest, user: User) -> Answer:
-    return sentence(_("%(mails)s will be tried again") % {"mails": counted(try_again(by=user), "e-mail")})
+mails = does(SEND_MAILS_AGAIN, "operate", staff)
 
 
 @signed_in.form("report.html")

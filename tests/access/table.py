@@ -475,6 +475,11 @@ TABLE = {
     "api:delivery-repeat": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:season-file": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:history": read((401, *(200,) * 7), TOKEN_FIRST),
+    "api:undo": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:make-archive": post((401, 404, 404, 404, 404, 202, 404, 202), TOKEN_FIRST),
+    # The scene has none; who gets one is in tests/scoring/test_archive.py.
+    "api:archive-zip": read((401, *(404,) * 7), TOKEN_FIRST),
+    "api:send-mails-again": post((401, *(404,) * 6, 200), TOKEN_FIRST),
     "api:clone": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:new-season": post((401, *(404,) * 6, 400), TOKEN_FIRST),
     "api:new-season-preset": post((401, *(404,) * 6, 400), TOKEN_FIRST),
@@ -734,10 +739,9 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
         own = {"secret": unsubscribe_secret(scene.people["member"], Kind.ANNOUNCED)}
     if name.startswith("organise-settings"):
         own = {"task": task.pk, "phase": phase.pk, "number": task.pk if "task" in name else phase.pk}
-    if name == "organise-undo":
-        own["number"] = scene.last_entry
     return {
         **scene.values,
+        "change": scene.last_entry,
         "code": "en",
         "team": scene.team.slug,
         "pk": number.get(name, scene.run.pk),

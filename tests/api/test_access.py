@@ -10,6 +10,7 @@ from django.urls import get_resolver, resolve
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
+from citeboard.core import audit
 from citeboard.teams.models import MailedInvitation
 from tasks.models import (
     Announcement,
@@ -106,6 +107,11 @@ ACCESS = {
     "DELETE take_acknowledgement_back": (401, 404, 404, 404, 204, 204),
     "GET progress": (401, 404, 404, 404, 200, 200),
     "GET history": (401, 200, 200, 200, 200, 200),
+    # Nothing was done that could be taken back, and no archive was made: tests/pages/test_rehearsals.py.
+    "POST undo": (401, 404, 404, 404, 409, 409),
+    "POST make_archive": (401, 404, 404, 404, 202, 202),
+    "GET archive_zip": (401, *(404,) * 5),
+    "POST send_mails_again": (401, 404, 404, 404, 404, 200),
     "GET account": (401, 200, 200, 200, 200, 200),
     "POST describe_account": (401, 200, 200, 200, 200, 200),
     "GET messages": (401, 200, 200, 200, 200, 200),
@@ -220,7 +226,7 @@ SENT = {
 
 #: Parts of an address that are numbers.
 NUMBERS = re.compile(
-    "{(id|member|given|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal|measures)}"
+    "{(id|member|given|job|change|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal|measures)}"
 )
 
 
@@ -275,6 +281,7 @@ def more(world) -> dict[str, int]:
         "webhook": webhook.pk,
         "delivery": delivery.pk,
         "acknowledgement": acknowledgement.pk,
+        "change": audit.record("member-joined", actor=None, subject=world.season, place=world.season).pk,
         "measures": MeasuresFile.objects.get_or_create(digest="0" * 64, defaults={"text": "x = 1"})[0].pk,
     }
 
@@ -306,7 +313,7 @@ def ask(world, run, role: str, operation: str, others: dict[str, int]):
     slug = world.team.slug if kind == "teams" else world.season.slug
     address = path.format(
         id=ids.get(kind, 1), slug=slug, team=world.team.slug, member=world.people["member"].pk, name="csv",
-        given=1, preset="open", prefix="tasks.none", system="none", **others,
+        given=1, job=1, preset="open", prefix="tasks.none", system="none", **others,
     )  # fmt: skip
     if method != "POST":
         return getattr(world.ask(role), method.lower())(address)

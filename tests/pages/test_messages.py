@@ -133,6 +133,9 @@ def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(client, ph
     said = text_of(client.post(reverse("operate-mails"), follow=True))
     assert "1 e-mail will be tried again." in said
     assert mail_state().failed == 0
+    Job.all_kinds.update(state="failed")
+    assert client.post(f"{API}/site/mails/").json() == {"queued": 1}
+    assert mail_state().failed == 0
 
 
 def test_the_api_gives_the_same_messages_and_choices(client, phase, ada):

@@ -96,11 +96,16 @@ def test_a_season_is_made_from_a_preset_by_token(client, staff):
     dates = {"inputs": "2026-05-01 00:00", "opens": "2026-05-02 00:00", "closes": "2026-05-01 23:00"}
     refused = client.post(where, {**GIVEN, "dates": json.dumps(dates)}, **header)
     assert (refused.status_code, refused.json()["faults"][0]["key"]) == (422, "closes")
-    made = client.post(
-        where, {**GIVEN, "dates": json.dumps({**dates, "closes": "2026-06-01 23:00"})}, **header
+    dates["closes"], olga = "2026-06-01 23:00", make_user(email="olga@example.org")
+    unknown = client.post(
+        where, {**GIVEN, "dates": json.dumps(dates), "organisers": "no@example.org"}, **header
     )
+    assert (unknown.status_code, list(unknown.json()["errors"])) == (400, ["organisers"])
+    given = {**GIVEN, "dates": json.dumps(dates), "organisers": "olga@example.org"}
+    made = client.post(where, given, **header)
     assert (made.status_code, made.json()["slug"]) == (201, "ours")
     assert Season.objects.get().tasks.get().phases.get().counting == "priority"
+    assert {row.user for row in Season.objects.get().organisers.all()} == {staff, olga}
 
 
 def test_several_tasks_of_types_and_of_last_year_get_the_same_dates(client, staff):

@@ -222,6 +222,45 @@ def test_mails_and_webhooks_wait_as_long_as_an_act_can_be_taken_back_but_those_a
     assert AuditEntry.objects.filter(action="taken-back").exists()
 
 
+def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refused(browser, phase):
+    where = settings_of(phase)
+    go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))
+    entry = AuditEntry.objects.get(action="phase-changed")
+    address = f"/api/v1/seasons/one/history/{entry.pk}/undo/"
+    told = browser.post(address)
+    assert (told.status_code, told.json()["detail"].startswith("Taken back: ")) == (200, True)
+    phase.refresh_from_db()
+    assert phase.runs_per_day == 3
+    again = browser.post(address)
+    assert (again.status_code, again.json()["detail"]) == (409, "This can not be taken back any more.")
+
+
+def test_a_clone_is_taken_back_until_something_is_done_in_it(browser, phase):
+    for slug in ("two", "three"):
+        browser.post(reverse("organise-clone", args=["one"]), {"title": slug, "slug": slug, "days": "1"})
+    cloned = {entry.subject: entry.pk for entry in AuditEntry.objects.filter(action="season-cloned")}
+
+    def undone(title: str) -> str:
+        where = reverse("organise-undo", args=["one", cloned[title]])
+        return text_of(browser.post(where, follow=True))
+
+    assert "Taken back: cloned" in undone("two")
+    assert set(Season.objects.values_list("slug", flat=True)) == {"one", "three"}
+    browser.post(reverse("organise-announcement", args=["three"]), {"text": "Welcome."})
+    assert "Three has been changed since" in undone("three")
+    assert Season.objects.filter(slug="three").exists()
+
+
+def test_a_season_from_a_preset_is_taken_back_and_leads_to_the_first_page(client):
+    client.force_login(factories.make_user(is_staff=True))
+    given = {"title": "Ours", "slug": "ours", "task_type": "clsumm-1a", "time_zone": "UTC"}
+    assert client.post("/new-season/open/", {**given, "opens": "2030-01-01 00:00"}).status_code == 302
+    entry = AuditEntry.objects.get(action="season-made")
+    told = client.post(reverse("organise-undo", args=["ours", entry.pk]))
+    assert (told.status_code, told["Location"]) == (302, "/")
+    assert not Season.objects.exists()
+
+
 def test_what_a_later_act_rests_on_is_not_taken_back(browser, phase):
     where = settings_of(phase)
     go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))

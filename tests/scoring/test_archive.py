@@ -28,7 +28,7 @@ from tests.fuzz import kinds
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
 from tests.pages.reading import text_of
-from tests.scoring.background import followed
+from tests.scoring.background import followed, work_off
 from tests.scoring.compared import compare
 
 pytestmark = pytest.mark.django_db
@@ -121,8 +121,15 @@ def test_an_organiser_has_it_made_by_a_button_and_only_organisers_get_it(phase, 
     (tmp_path / "a.zip").write_bytes(b"".join(given))
     shutil.unpack_archive(tmp_path / "a.zip", tmp_path)
     assert verified(capsys, tmp_path / "past-archive", 0)
+    asked = client.post("/api/v1/seasons/past/archive/", {"version": "2"})
+    [job] = work_off()
+    assert (asked.status_code, asked.json()["id"], asked.json()["kind"]) == (202, job.pk, "archive")
+    again = f"/api/v1/seasons/past/archive/{job.pk}/"
+    (tmp_path / "b.zip").write_bytes(b"".join(client.get(again)))
+    shutil.unpack_archive(tmp_path / "b.zip", tmp_path / "b")
+    assert verified(capsys, tmp_path / "b" / "past-archive", 0)
     Organiser.objects.update(role="helper")
-    assert client.get(made).status_code == 404
+    assert [client.get(where).status_code for where in (made, again)] == [404, 404]
 
 
 def rewrite(path: Path, change) -> None:

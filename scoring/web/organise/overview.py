@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import FileResponse, HttpRequest
-from django.shortcuts import get_object_or_404
+from django.http import FileResponse, HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils.timezone import now
-from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
+from citeboard.core.models import AuditEntry
 from citeboard.core.query import Query, search_from, text_from, whole_number
 from citeboard.core.words import sentence
 from scoring.acts import phases as acts
-from scoring.acts.seasons import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
+from scoring.acts.seasons import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK, UNDO
 from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
 from scoring.board.formatting import metric_label, score_text
 from scoring.board.manual_scores import lines_of
@@ -22,12 +22,12 @@ from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
 from scoring.ops.season_progress import acknowledged, progress_of
-from scoring.ops.undoing import take_back, to_take_back
+from scoring.ops.undoing import to_take_back
 from scoring.web import pages
 from scoring.web.organise.attention import concerns
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Registration, Season, Submission, Task
-from tasks.seasons.history import may_undo, undo
+from tasks.seasons.history import may_undo
 from tasks.seasons.timeline import time_line
 
 HISTORY_AT_ONCE = 100
@@ -140,15 +140,12 @@ def history_page(request: HttpRequest, season: Season) -> pages.Answer:
     return {"page": page, "lines": lines}
 
 
-@pages.organisers.act("organise-history season")
-def undo_entry(request: pages.SignedInRequest, season: Season, number: int) -> pages.Answer:
-    """Take back a deletion, that a team was kept out, or what was done within the last minutes."""
-    chosen = get_object_or_404(history(season), pk=number)
-    if may_undo(chosen):
-        undo(season=season, entry=chosen, by=request.user)
-        return _("%(subject)s: as before.") % {"subject": chosen.subject}
-    stays = take_back(season=season, entry=chosen, by=request.user)
-    return f"{_('Taken back: %(what)s.') % {'what': chosen.words}} {stays}".strip()
+def _after(request: HttpRequest, change: AuditEntry, said: object) -> HttpResponseBase:
+    season = Season.objects.filter(pk=change.place_id).first()
+    return redirect("organise-history", season.slug) if season else redirect("home")
+
+
+undo_entry = pages.does(UNDO, "organise-history season", then=_after)
 
 
 @pages.organisers.page("organise/phases.html", "phases")

@@ -21,11 +21,10 @@ from citeboard.teams.models import User
 from scoring.acts import seasons as acts
 from scoring.acts.declared import LinesField, MomentField
 from scoring.acts.rehearsal import done, perform, rehearse
-from scoring.background.kinds import jobs_of, outcome_of
+from scoring.background.kinds import archives_of, jobs_of, outcome_of
 from scoring.board.leak_budget import budget_of
 from scoring.exchange.formats import ZIP
 from scoring.exchange.results import file_name
-from scoring.models import BackgroundJob
 from scoring.ops.pruning import delete_season
 from scoring.web.pages import (
     Answer,
@@ -40,7 +39,7 @@ from scoring.web.pages import (
     sent,
     to_job,
 )
-from scoring.worker.background import Kind, State
+from scoring.worker.background import Kind
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, SeasonFile, Task
 from tasks.models.run_cards import REQUIRABLE
@@ -301,17 +300,13 @@ def season_toml(request: HttpRequest, season: Season) -> Answer:
     return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
 
 
-def _archives(season: Season) -> models.QuerySet[BackgroundJob]:
-    return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
-
-
 archive = fills(
     acts.MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
     shows=lambda request, season: {
         "jobs": jobs_of(season, Kind.ARCHIVE),
-        "made": [(job, outcome_of(job)[0]) for job in _archives(season)],
+        "made": [(job, outcome_of(job)[0]) for job in archives_of(season)],
     },
     then=to_job,
 )
@@ -319,7 +314,7 @@ archive = fills(
 
 @organisers.page()
 def archive_zip(request: HttpRequest, season: Season, job: int) -> Answer:
-    made = get_object_or_404(_archives(season), pk=job)
+    made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
     return private(download(request, storage.statistics, made.file, filename=name, content_type=ZIP))
 

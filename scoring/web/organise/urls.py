@@ -131,6 +131,6 @@ urlpatterns = [
     ),
     page("new-season/<slug:preset>/", settings.new_from_preset, "new-season-preset"),
     page("new-season/", settings.new_season, "new-season"),
-    organise("history/<int:number>/undo/", overview.undo_entry, "organise-undo"),
+    organise("history/<int:change>/undo/", overview.undo_entry, "organise-undo"),
     organise("history/", overview.history_page, "organise-history"),
 ]
