@@ -133,7 +133,9 @@ def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
     """Of versions of the season, with those of any; what another season has is not named."""
     overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related("gold", "other__task")
     told: dict[tuple[int, str], dict[str, None]] = {}
-    for overlap in overlaps.filter(Q(held__gt=0) | Q(alike__gt=0)).order_by("gold__number", "other__number"):
+    for overlap in overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0)).order_by(
+        "gold__number", "other__number"
+    ):
         own, other = overlap.gold, overlap.other
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
@@ -143,8 +145,12 @@ def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
             _("scored instances: %s"): overlap.same,
             _("instances in the files: %s"): overlap.held,
             _("shown alike and answered otherwise: %s"): overlap.alike,
+            # Tasks on the same split have the same papers.
+            _("papers: %s"): overlap.papers * (own.split != other.split),
         }
         shared = ", ".join(words % count for words, count in counts.items() if count)
+        if not shared:
+            continue
         words = _("v%(version)s has in common with %(where)s: %(shared)s")
         told.setdefault((own.task_id, own.split), {})[
             words % {"version": own.number, "where": where, "shared": shared}

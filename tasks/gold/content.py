@@ -23,7 +23,7 @@ LOCK = 0x601D
 BLINDED = 8
 
 
-def note_content(gold: Gold, digests: bytes, held: bytes) -> None:
+def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
     """Keep digests, blinded by a key outside of the database, and count shared ones; in a transaction."""
     key, key_name = _key()
     if connection.vendor == "postgresql":
@@ -32,16 +32,22 @@ def note_content(gold: Gold, digests: bytes, held: bytes) -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     own, own_held = _blinded(digests, key), _blinded(held, key)
     facts = {"key": key_name, "digests": b"".join(sorted(own)), "held": b"".join(sorted(own_held))}
+    own_papers = set(_each_blinded(papers, key))
+    facts["papers"] = b"".join(sorted(own_papers))
     GoldContent.objects.update_or_create(gold=gold, defaults=facts)
     GoldOverlap.objects.filter(Q(gold=gold) | Q(other=gold)).delete()
     others = GoldContent.objects.filter(key=key_name).exclude(gold=gold)
     overlaps = []
-    for other, *stored in others.values_list("gold", "digests", "held").iterator():
+    season = gold.task.season_id
+    columns = ("gold", "gold__task__season", "papers", "digests", "held")
+    for other, place, their_papers, *stored in others.values_list(*columns).iterator():
         theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
             "alike": len(_shown(own) & _shown(theirs) - _shown(own & theirs)),
+            # Elsewhere another paper may have the same name.
+            "papers": len(own_papers & _parts(bytes(their_papers or b""))) if place == season else 0,
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
         overlaps += [GoldOverlap(gold_id=first, other_id=second, **counts) for first, second in pairs]
@@ -71,10 +77,18 @@ def compared(before: Gold, after: Gold) -> Compared | None:
 
 
 def _blinded(digests: bytes, key: bytes) -> set[bytes]:
+    each = _each_blinded(digests, key)
+    return {shown + whole for shown, whole in zip(each[::2], each[1::2], strict=True)}
+
+
+def _each_blinded(digests: bytes, key: bytes) -> list[bytes]:
     width = packing.DIGEST
     parts = (digests[place : place + width] for place in range(0, len(digests), width))
-    each = [hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts]
-    return {shown + whole for shown, whole in zip(each[::2], each[1::2], strict=True)}
+    return [hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts]
+
+
+def _parts(blinded: bytes) -> set[bytes]:
+    return {blinded[place : place + BLINDED] for place in range(0, len(blinded), BLINDED)}
 
 
 def _pairs(digests: bytes) -> set[bytes]:
@@ -91,13 +105,13 @@ def read_contents(most: int = 5) -> int:
     golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
     for gold in golds:
         whole = hashlib.sha256(gold.digest.encode()).digest()
-        digests = _digests(gold) or (whole, whole)
+        digests = _digests(gold) or (whole, whole, b"")
         with transaction.atomic():
             note_content(gold, *digests)
     return len(golds)
 
 
-def _digests(gold: Gold) -> tuple[bytes, bytes] | None:
+def _digests(gold: Gold) -> tuple[bytes, ...] | None:
     task_type = task_types().get(gold.task.type)
     if task_type is None:
         return None
@@ -109,7 +123,8 @@ def _digests(gold: Gold) -> tuple[bytes, bytes] | None:
             with read_upload(PACK, path, facts, owner=None, limits=limits_for_organisers()) as done:
                 if done.result["problems"]:
                     return None
-                return done.file(packing.CONTENT).read_bytes(), done.file(packing.HELD).read_bytes()
+                files = (packing.CONTENT, packing.HELD, packing.PAPERS)
+                return tuple(done.file(name).read_bytes() for name in files)
         except (storage.FileMissing, OptionRefused, UploadUnreadable):
             return None
 

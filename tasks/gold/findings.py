@@ -53,6 +53,11 @@ class Findings:
             for unit in single:
                 self._count("single", unit[:MAX_QUOTE])
 
+    def unreachable(self, named: Iterable[str]) -> None:
+        """What the gold has and no answer can name."""
+        for name in named:
+            self._count("unreachable", name[:MAX_QUOTE])
+
     def all(self) -> list[Finding]:
         if self._counts["shown"] < MUCH * self._single:
             del self._counts["shown"]

@@ -60,6 +60,7 @@ class KeptGold:
     public: str
     content: bytes
     held: bytes
+    papers: bytes
     statistics: list[dict[str, Any]]
     findings: list[Finding]
 
@@ -96,6 +97,7 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
                 public=done.file(packing.PUBLIC),
                 content=done.file(packing.CONTENT),
                 held=done.file(packing.HELD),
+                papers=done.file(packing.PAPERS),
                 statistics=done.result["statistics"],
                 findings=done.result["findings"],
             )
@@ -115,6 +117,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         public=_kept(prepared.public, folder),
         content=prepared.content.read_bytes(),
         held=prepared.held.read_bytes(),
+        papers=prepared.papers.read_bytes(),
         statistics=prepared.statistics,
         findings=prepared.findings,
     )
@@ -138,7 +141,7 @@ def record_gold(
         if present is not None and present.digest == kept.digest and not anew:
             Gold.objects.filter(pk=present.pk).update(**derived)
             present.refresh_from_db()
-            note_content(present, kept.content, kept.held)
+            note_content(present, kept.content, kept.held, kept.papers)
             return present, False
         earlier = (
             Gold.objects.filter(task=task, split=split, digest=kept.digest).select_related("task").first()
@@ -154,7 +157,7 @@ def record_gold(
             reason=reason,
             **derived,
         )
-        note_content(new, kept.content, kept.held)
+        note_content(new, kept.content, kept.held, kept.papers)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
             bump_version(phase.pk)
         named = {"task": task.slug, "split": split, "version": new.number}

@@ -21,7 +21,7 @@ from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
 
 GOLD, INDEX, PUBLIC, CONTENT = "gold.zip", "index.json", "public.zip", "content.bin"
-HELD = "held.bin"
+HELD, PAPERS = "held.bin", "papers.bin"
 #: Bytes of each of the two digests that an instance has.
 DIGEST = 16
 
@@ -39,6 +39,8 @@ class PreparedGold:
     content: Path
     #: The same of all that its files hold, whether it is scored or not.
     held: Path
+    #: Digests of the papers, or whatever else holds several instances.
+    papers: Path
     #: By data set, as the type's ``statistics`` are; none where it has none.
     statistics: list[dict[str, Any]]
     #: What is odd about it, for its organisers.
@@ -79,8 +81,10 @@ def prepare_gold(
     contents = task_type.contents(members, split) if task_type.contents else whole
     scored = b"".join(_digests(contents, odd))
     also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
-    if split.instances <= MAX_LOOKED_AT:
-        odd.units(_units(task_type, split, checked), is_chosen=bool(checked.get(UNIT.name)))
+    units = list(_units(task_type, split, checked)) if split.instances <= MAX_LOOKED_AT else []
+    odd.units(units, is_chosen=bool(checked.get(UNIT.name)))
+    if task_type.unreachable:
+        odd.unreachable(task_type.unreachable(members, split))
     prepared = PreparedGold(
         digest=split.digest,
         instances=split.instances,
@@ -89,6 +93,7 @@ def prepare_gold(
         public=folder / PUBLIC,
         content=folder / CONTENT,
         held=folder / HELD,
+        papers=folder / PAPERS,
         statistics=task_type.statistics(split) if task_type.statistics else [],
         findings=odd.all(),
     )
@@ -98,6 +103,8 @@ def prepare_gold(
     )
     prepared.content.write_bytes(scored)
     prepared.held.write_bytes(scored + also_held)
+    papers = sorted({unit for unit, name in units if unit != name})
+    prepared.papers.write_bytes(b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers))
     public = task_type.public_files(files, checked)
     write_archive(prepared.public, [(name, partial(io.BytesIO, content)) for name, content in public])
     packed = task_type.gold_of(open_input(prepared.file, shown=GOLD), checked)

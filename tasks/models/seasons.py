@@ -804,6 +804,7 @@ class GoldContent(models.Model):
     key = models.CharField(max_length=16, help_text="Which key of the site they were blinded by.")
     digests = models.BinaryField(help_text="Of the instances that are scored.")
     held = models.BinaryField(help_text="Of all that its files hold.")
+    papers = models.BinaryField(null=True, help_text="Of its papers; none of gold of before.")
 
     def __str__(self) -> str:
         return f"the content of {self.gold}"
@@ -817,6 +818,9 @@ class GoldOverlap(models.Model):
     same = models.PositiveIntegerField(help_text="Instances that are the same in both, and scored.")
     held = models.PositiveIntegerField(help_text="Those that the files of both hold, scored or not.")
     alike = models.PositiveIntegerField(help_text="Those that show the same and have another gold answer.")
+    papers = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Papers of both, in one season, whatever is asked of them."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["gold", "other"], name="gold_overlap_once_a_pair")]

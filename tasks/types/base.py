@@ -273,6 +273,8 @@ class TaskType:
     contents: Callable[[Sequence[InputFile], Split], Iterable[tuple[Any, Any]]] | None = None
     #: The same of what else the files of its gold hold and it scores nothing by.
     also_holds: Callable[[Sequence[InputFile]], Iterable[tuple[Any, Any]]] | None = None
+    #: What of its gold no answer can name: labels of no list, what stands nowhere in what is given out.
+    unreachable: Callable[[Sequence[InputFile], Split], Iterable[str]] | None = None
     #: The metric that ranks in rule sets that have it, as the task's organisers chose; else the first does.
     rank_by: str = ""
     #: Where a folder declares it; its slug is then `declared:NAME@` and the beginning of its digest.

@@ -137,6 +137,16 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
         yield [record.get(name) for name in ("before", "sentence", "after")], sorted(map(str, record["gold"]))
 
 
+def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
+    """What a context cites that is no reference of its paper."""
+    candidates = {paper: set(names) for paper, names in split.content.candidates.items()}
+    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    for record in rows:
+        for name in rows.names(record, "gold") or ():
+            if name not in candidates.get(str(record["paper_id"]), ()):
+                yield f"{record['context_id']}: {name}"
+
+
 def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str, tuple[str, ...]]) -> Index:
     papers = {paper: number for number, paper in enumerate(dict.fromkeys(paper_of))}
     pools = [candidates.get(paper, ()) for paper in papers]

@@ -29,13 +29,16 @@ from tasks.types.clsumm.annotation import (
     without_tags,
 )
 from tasks.types.clsumm.citances import (
+    NO_FACET,
     Annotation,
     CitanceName,
+    canonical_facet,
     facts,
     has_reference,
     key_2017,
     key_2018,
     marked_last,
+    named_sentences,
 )
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
@@ -49,6 +52,7 @@ __all__ = [
     "read_gold",
     "read_inputs",
     "read_topics",
+    "unreachable",
 ]
 
 
@@ -190,6 +194,16 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
                 found[one.name.citing, one.name.marker].append(facts(one)[len(one.name) :])
         for name in topic.asked:
             yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)
+
+
+def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
+    """Facets that are none, and sentences that a paper which is at hand does not have."""
+    for topic in split.content:
+        for one in (citance for file in topic.files for citance in file.citances):
+            odd = [facet for facet in one.facets if not canonical_facet(facet) and facet not in NO_FACET]
+            if topic.sentences:
+                odd += [sid for sid in named_sentences(one) if sid not in topic.order]
+            yield from (f"{topic.name}, {one.name.citing} {one.name.marker}: {name}" for name in odd)
 
 
 def held_citances(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:

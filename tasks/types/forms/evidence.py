@@ -1,11 +1,12 @@
 """What supports or contradicts a claim: sentences of documents, with labels of documents or of the claim."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.types.base import MISSED, RIGHT, WRONG, Index
+from tasks.types.base import MISSED, RIGHT, WRONG, Index, Split
+from tasks.types.files import InputFile
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import json_kind, kind_found
@@ -48,6 +49,14 @@ class EvidenceTask(InstanceTask):
             is_given, is_wanted = (document, number) in given, (document, number) in wanted
             outcome = RIGHT if is_given and is_wanted else WRONG if is_given else MISSED
             yield outcome, f"[{document}:{number}] {text}".strip()
+
+    def unreachable(self, files: Sequence[InputFile], split: Split) -> Iterator[str]:
+        """Sentences of documents that the pool does not have, or not so many of."""
+        sizes = self.index_facts(split.content)["sizes"]
+        for instance in split.content.instances:
+            for document, number in sorted(self.named(instance.gold)):
+                if number >= sizes.get(document, 0):
+                    yield f"{instance.id}: {document}:{number}"
 
     @abstractmethod
     def named(self, side: Any) -> set[tuple[str, int]]:
