@@ -20,7 +20,7 @@ from citeboard.core.instants import NoInstant, read_instant, written_instant, zo
 from citeboard.core.words import sentence
 from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
 from citeboard.teams.models import User
-from scoring.models import Sheet
+from scoring.models import Annotator, Sheet
 from tasks import models
 from tasks.seasons.access import (
     join_request_of,
@@ -47,6 +47,9 @@ class RowsOfSeason:
 #: What a number in an address is of, by its name there, in the season or the team that stands before it.
 ROWS: dict[str, Find] = {
     "acknowledgement": RowsOfSeason(models.Acknowledgement.objects.all(), "submission__phase__task__season"),
+    "annotator": RowsOfSeason(
+        Annotator.objects.select_related("sheet__phase__task__season"), "sheet__phase__task__season"
+    ),
     "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
     "asked": join_request_of,
     "change": lambda season, number: get_object_or_404(history(season), pk=number),

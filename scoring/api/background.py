@@ -10,20 +10,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.core import storage
-from citeboard.core.api import CONFLICT
+from citeboard.core.api import CONFLICT, FORBIDDEN
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
 from scoring.acts import gold as acts
+from scoring.acts import human
 from scoring.acts.seasons import MAKE_ARCHIVE
 from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import ProblemSerializer, address, names_in
+from scoring.api.serializers import ProblemSerializer, RejectedRun, address, mirror_of_model, names_in
 from scoring.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
 from scoring.exchange.results import file_name
+from scoring.human.ratings import sheet_csv
 from scoring.human.sheets import judged_phases
-from scoring.models import BackgroundJob
+from scoring.models import Annotator, BackgroundJob, Sheet
 from scoring.worker.background import State
 from tasks.models import Phase, Season
 from tasks.seasons.access import season_for, season_to_organise
@@ -132,6 +134,64 @@ does(
     "submissions/<int:pk>/judgements/take-back/",
     operation_id="take_judgements_back",
 )
+
+
+AnnotatorSerializer = mirror_of_model("Annotator", Annotator, "Who rates a sheet.", "id name is_adjudicator")
+SheetSerializer = mirror_of_model(
+    "Sheet",
+    Sheet,
+    "A sheet for human evaluation.",
+    "id created_at is_open has_references adjudicated_from annotators",
+    is_open=serializers.BooleanField(),
+    annotators=AnnotatorSerializer(many=True),
+)
+
+
+@get("phases/<int:pk>/sheets/", of=phase_to_organise, answers=[SheetSerializer], name="sheets")
+def sheets(request: Request, phase: Phase) -> Any:
+    """The sheets of a phase with who rates them; for organisers."""
+    return Sheet.objects.filter(phase=phase).prefetch_related("annotators").order_by("pk")
+
+
+does(
+    human.ADD_ANNOTATOR,
+    "sheets/<int:pk>/annotators/",
+    operation_id="add_annotator",
+    answers=AnnotatorSerializer,
+    status=201,
+)
+does(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", method="DELETE", operation_id="remove_annotator")
+does(human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", operation_id="change_adjudication")
+does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", operation_id="show_references")
+does(human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", operation_id="answer_data_sheet")
+
+
+class RatedSerializer(serializers.Serializer[Any]):
+    """How many texts were rated."""
+
+    rated = serializers.IntegerField()
+
+
+for act, where, label in (
+    (human.BRING_RATINGS, "sheets/<int:pk>/ratings/", "bring_ratings"),
+    (human.RATE, "annotate/<int:sheet>/", "rate"),
+):
+    does(
+        act,
+        where,
+        operation_id=label,
+        gives=lambda request, made: {"rated": made[1]},
+        answers=RatedSerializer,
+        responses={422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")},
+        is_upload=True,
+        lets_out=False,
+    )
+
+
+@get("annotate/<int:sheet>/", of=human.annotator_of, files=["text/csv"], responses={403: FORBIDDEN})
+def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
+    """A sheet that you rate, with your ratings so far."""
+    return HttpResponse(sheet_csv(annotator), content_type="text/csv; charset=utf-8")
 
 
 does(

@@ -18,7 +18,7 @@ from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.board.exports import csv_text
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
-from tasks.types import Problem
+from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
 #: The program that reads a file of ratings in a confined process.
@@ -29,12 +29,8 @@ CODE = "text_id"
 COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
 
 
-class RatingsRefused(Refused):
-    """Nothing was stored; ``problems`` says why."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = list(problems)
-        super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
+class RatingsRefused(InputRefused):
+    """Nothing was stored."""
 
 
 @dataclass(frozen=True)

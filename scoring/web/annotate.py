@@ -4,20 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from citeboard.core.refusals import Refused
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.human.ratings import Given, RatingsRefused, read_ratings, save_ratings, sheet_csv, texts_for
-from scoring.human.sheets import has_own_texts
+from scoring.acts.human import RATE, OwnRatingsForm, annotator_of
+from scoring.human.ratings import Given, RatingsRefused, save_ratings, sheet_csv, texts_for
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, SheetInstance, SheetText
 from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
-from tasks.submissions.uploads import received
 
 #: How the texts of an instance are called, in their shuffled order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -33,17 +31,6 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
         for annotator in annotators.annotate(rated=Count("ratings")).order_by("-sheet__created_at")
     ]
     return {"lines": lines}
-
-
-def _annotator(viewer: User, sheet: int) -> Annotator:
-    """Raises Http404, and PermissionDenied for who has joined a team of the sheet since."""
-    annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
-    annotator = annotators.filter(sheet__pk=sheet, user=viewer).first()
-    if annotator is None:
-        raise Http404(_("There is no sheet for you to rate at this address."))
-    if has_own_texts(annotator.sheet, viewer):
-        raise PermissionDenied(_("You have joined a team whose texts are on this sheet, and cannot rate it."))
-    return annotator
 
 
 def _context(annotator: Annotator) -> dict[str, Any]:
@@ -68,7 +55,7 @@ def _context(annotator: Annotator) -> dict[str, Any]:
     }
 
 
-annotators = Pages(_annotator, "sheet", context=_context)
+annotators = Pages(annotator_of, "sheet", context=_context)
 
 
 @annotators.form("human/annotate.html")
@@ -162,14 +149,12 @@ def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
 
 @annotators.act("annotate sheet")
 def annotate_upload(request: SignedInRequest, annotator: Annotator) -> Answer:
-    file = request.FILES.get("file")
-    if file is None:
-        raise Refused(_("Choose the file that holds your ratings."))
+    form = OwnRatingsForm(request.POST, request.FILES)
+    if not form.is_valid():
+        raise ValidationError(list(form.errors["file"]))
     try:
-        with received(file) as upload:
-            given = read_ratings(upload.path, annotator.sheet, upload.filename, request.user)
-        count = save_ratings(annotator=annotator, ratings=given)
+        rated = RATE(annotator, request.user, **form.cleaned_data)
     except RatingsRefused as refused:
         context = {**_context(annotator), "problems": refused.problems[:200]}
         return render(request, "human/annotate_refused.html", context, status=422)
-    return _("%(texts)s rated.") % {"texts": counted(count, "text")}
+    return RATE.told(annotator, rated, {})

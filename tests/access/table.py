@@ -362,7 +362,24 @@ TABLE = {
     "api:overview-paper-files": read((409,) * 8),
     "api:overview-paper-archive": post((202,) * 8),
     "api:background-job": read((404, 404, 404, 404, 404, 200, 404, 200)),
-    "api:sheets": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:sheets": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:add-annotator": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:remove-annotator": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+    ),
+    "api:change-adjudication": post((401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST),
+    # The texts of the scene's task are not judged against a gold text.
+    "api:show-references": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:answer-data-sheet": post((401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST),
+    "api:bring-ratings": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    # The reader is the annotator.
+    "api:rate": Row((401, 200, *(404,) * 6), (401, 400, *(404,) * 6), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
     "api:labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:schema": read(EVERYBODY),
@@ -652,6 +669,10 @@ PHASE_IN_THE_API = (
     "outside", "sheets", "freeze", "unfreeze", "confirmation", "end-confirmation", "reopen-confirmation",
     "rescoring", "stop-rescoring", "compute-baselines",
 )  # fmt: skip
+SHEET_IN_THE_API = (
+    "publish-sheet", "take-sheet-back", "add-annotator", "change-adjudication", "show-references",
+    "answer-data-sheet", "bring-ratings",
+)  # fmt: skip
 OF_A_JOB = ("background-job", "background-job-status", "api:background-job")
 #: Their `slug` is that of a team.
 OF_A_TEAM = (
@@ -720,7 +741,8 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     number |= dict.fromkeys(("api:task", "api:published", "api:gold"), task.pk)
     number |= dict.fromkeys(OF_A_JOB, scene.job.pk)
     number |= dict.fromkeys(("api:seal-gold", "api:delete-gold"), scene.values["gold"])
-    number |= dict.fromkeys(("api:publish-sheet", "api:take-sheet-back"), scene.sheet.pk)
+    number |= {f"api:{of_sheet}": scene.sheet.pk for of_sheet in SHEET_IN_THE_API}
+    number |= {"api:remove-annotator": scene.values["annotator"]}
     number |= {"api:close-report": scene.values["report"]}
     number |= {f"api:{of_phase}": phase.pk for of_phase in PHASE_IN_THE_API}
     slug = scene.team.slug if name.startswith(OF_A_TEAM) else task.season.slug

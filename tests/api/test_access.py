@@ -191,7 +191,16 @@ ACCESS = {
     "POST compute_baselines": (401, 404, 404, 404, 409, 409),
     "POST publish_terms": (401, 404, 404, 404, 201, 201),
     # The world has no sheet; where one is published, tests/pages/test_human_evaluation.py.
+    "GET sheets": (401, 404, 404, 404, 200, 200),
     "POST publish_sheet": (401, *(404,) * 5),
+    "POST add_annotator": (401, *(404,) * 5),
+    "DELETE remove_annotator": (401, *(404,) * 5),
+    "POST change_adjudication": (401, *(404,) * 5),
+    "POST show_references": (401, *(404,) * 5),
+    "POST answer_data_sheet": (401, *(404,) * 5),
+    "POST bring_ratings": (401, *(404,) * 5),
+    "POST rate": (401, *(404,) * 5),
+    "GET sheet_to_rate": (401, *(404,) * 5),
     "POST take_sheet_back": (401, *(404,) * 5),
     "POST publish_judgements": (401, *(404,) * 5),
     "POST take_judgements_back": (401, *(404,) * 5),
@@ -226,7 +235,7 @@ SENT = {
 
 #: Parts of an address that are numbers.
 NUMBERS = re.compile(
-    "{(id|member|given|job|change|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal|measures)}"
+    "{(id|member|given|job|sheet|change|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal|measures)}"
 )
 
 
@@ -313,7 +322,7 @@ def ask(world, run, role: str, operation: str, others: dict[str, int]):
     slug = world.team.slug if kind == "teams" else world.season.slug
     address = path.format(
         id=ids.get(kind, 1), slug=slug, team=world.team.slug, member=world.people["member"].pk, name="csv",
-        given=1, job=1, preset="open", prefix="tasks.none", system="none", **others,
+        given=1, job=1, sheet=1, preset="open", prefix="tasks.none", system="none", **others,
     )  # fmt: skip
     if method != "POST":
         return getattr(world.ask(role), method.lower())(address)

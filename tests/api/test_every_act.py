@@ -38,6 +38,11 @@ BY_OPERATION = {
         "organise-settings-new-phase organise-settings-new-task organise-settings-phase "
         "organise-settings-season organise-settings-task organise-team-rules"
     ),
+    "add_annotator": "organise-sheet-annotator",
+    "change_adjudication": "organise-sheet-adjudication",
+    "answer_data_sheet": "organise-data-sheet",
+    "bring_ratings": "organise-sheet-ratings",
+    "rate": "annotate annotate-upload",
     "make_sheet": "organise-sheet-make",
     "renew_secret": "organise-webhook-renew",
     "make_webhook": "organise-webhooks",
@@ -64,10 +69,7 @@ BY_NONE = {
     "a program has a token, which neither makes others nor ends the account": (
         "account-delete account_logout account_confirm_email first-organiser tokens token-revoke unsubscribe"
     ),
-    "people rate and settle here, text after text, or bring a file of ratings": (
-        "annotate annotate-upload organise-annotator-remove organise-data-sheet organise-sheet-adjudication "
-        "organise-sheet-annotator organise-sheet-ratings organise-sheet-references organise-labels-share"
-    ),
+    "staff alone, for all seasons at once: `manage.py import_labels`": "organise-labels-share",
     "a folder with its files is the form of programs: `load_season`": (
         "organise-settings-declare organise-settings-declaration"
     ),

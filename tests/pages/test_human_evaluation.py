@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.teams.models import Membership
+from citeboard.teams.models import Membership, Token
 from scoring.human import outcome
 from scoring.human.ratings import all_disputed
 from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
@@ -263,6 +263,32 @@ def test_a_sheet_comes_as_csv_and_goes_back_filled_in(client, sheet, annotator):
     assert Rating.objects.filter(annotator__user=annotator).count() == 5
     again = client.get(reverse("annotate-csv", args=[sheet.pk])).content.decode("utf-8-sig")
     assert again.count(",2,3\r\n") == 5
+
+
+def test_organisers_and_annotators_do_the_same_by_token(sheet, phase, organiser):
+    def program(person) -> Client:
+        return Client(headers={"Authorization": f"Token {Token.objects.issue(user=person, name='t')[1]}"})
+
+    person, api = factories.make_user(), "/api/v1"
+    own, others = f"{api}/annotate/{sheet.pk}/", f"{api}/sheets/{sheet.pk}/"
+    organising, rating = program(organiser), program(person)
+    assert rating.get(own).status_code == 404
+    added = organising.post(f"{others}annotators/", {"email": person.email}).json()
+    table = rating.get(own).content.decode()
+    assert len(list(csv.DictReader(io.StringIO(table)))) == 12
+    assert rating.post(own, {"file": upload(ratings(sheet))}).json() == {"rated": 12}
+    refused = rating.post(own, {"file": upload(b"text_id,readability,consistency\nnobody,1,1")})
+    assert (refused.status_code, "nobody" in refused.json()["problems"][0]["message"]) == (422, True)
+    brought = organising.post(f"{others}ratings/", {"name": "Dora", "file": upload(ratings(sheet, "12"))})
+    assert brought.json() == {"rated": 12}
+    assert organising.post(f"{others}adjudication/", {"distance": "2"}).status_code == 204
+    for answers in ({"paper": "Ours", "contact": "Olga"}, {"contact": ""}):
+        assert organising.post(f"{others}data-sheet/", answers).status_code == 204
+    [listed] = organising.get(f"{api}/phases/{phase.pk}/sheets/").json()
+    assert [one["name"] for one in listed["annotators"]] == [str(person), "Dora"]
+    assert (listed["adjudicated_from"], Sheet.objects.get().data_sheet) == (2, {"paper": "Ours"})
+    assert organising.delete(f"{api}/annotators/{added['id']}/").status_code == 204
+    assert rating.get(own).status_code == 404
 
 
 def test_a_table_with_semicolons_is_read_as_well(client, sheet, annotator):

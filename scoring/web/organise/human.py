@@ -3,43 +3,35 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django import forms
-from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from citeboard.core import audit
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.acts import gold as acts
+from scoring.acts.human import (
+    ADD_ANNOTATOR,
+    ANSWER_DATA_SHEET,
+    BRING_RATINGS,
+    CHANGE_DISTANCE,
+    REMOVE_ANNOTATOR,
+    SHOW_REFERENCES,
+    AnnotatorForm,
+    DataSheetForm,
+    DistanceForm,
+    RatingsForm,
+)
 from scoring.background.kinds import jobs_of, run_to_judge
 from scoring.board.formatting import DASH, dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
 from scoring.human import outcome
 from scoring.human.claim_review import JudgementsRefused, agreement_of
-from scoring.human.data_sheet import MAX_ANSWER, SECTIONS, save_data_sheet
 from scoring.human.outcome import Agreement, means_by_class
-from scoring.human.ratings import (
-    DISTANCES,
-    RatingsRefused,
-    all_disputed,
-    change_distance,
-    read_ratings,
-    save_ratings,
-    texts_of,
-)
-from scoring.human.sheets import (
-    AnnotatorRefused,
-    add_name,
-    add_person,
-    could_show_references,
-    judged_phases,
-    remove_annotator,
-    show_references,
-)
+from scoring.human.ratings import RatingsRefused, all_disputed, texts_of
+from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
 from scoring.models import CRITERIA, JudgedRun, Sheet
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
 from scoring.web.pages import (
@@ -55,53 +47,7 @@ from scoring.web.pages import (
 )
 from scoring.worker.background import Kind
 from tasks.models import Phase, Season, Submission
-from tasks.submissions.uploads import UploadTooLarge, received
-
-
-class AnnotatorForm(forms.Form):
-    email = forms.EmailField(label=gettext_lazy("E-mail address of their account"))
-    is_adjudicator = forms.BooleanField(
-        label=gettext_lazy("Adjudicates: rates only what the others differ on, and decides it"),
-        required=False,
-    )
-
-
-class DistanceForm(forms.Form):
-    distance = forms.TypedChoiceField(
-        label=gettext_lazy("An adjudicator decides"), coerce=int, empty_value=None, required=False
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-        differ = _("where two ratings of a text differ by %(distance)s or more")
-        choice = self.fields["distance"]
-        assert isinstance(choice, forms.TypedChoiceField)
-        choice.choices = [
-            ("", _("never: all ratings count alike")),
-            *((distance, differ % {"distance": distance}) for distance in DISTANCES),
-        ]
-
-
-class RatingsForm(forms.Form):
-    name = forms.CharField(label=gettext_lazy("Name of the annotator"), max_length=80)
-    file = forms.FileField(label=gettext_lazy("Ratings, as CSV"))
-
-
-class DataSheetForm(forms.Form):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-        for questions in SECTIONS.values():
-            for name, question in questions.items():
-                self.fields[name] = forms.CharField(
-                    label=_(question),
-                    required=False,
-                    max_length=MAX_ANSWER,
-                    widget=forms.Textarea(attrs={"rows": 2}),
-                )
-
-    @property
-    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
-        return [(_(section), [self[name] for name in questions]) for section, questions in SECTIONS.items()]
+from tasks.submissions.uploads import UploadTooLarge
 
 
 @organisers.page("organise/human.html", "human")
@@ -155,8 +101,8 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "could_show_references": could_show and not has_ratings,
         "in_dispute": len(all_disputed(sheet)),
         "distance_form": DistanceForm(initial={"distance": sheet.adjudicated_from}),
-        "form": AnnotatorForm(label_suffix=""),
-        "ratings_form": RatingsForm(label_suffix=""),
+        "form": AnnotatorForm(),
+        "ratings_form": RatingsForm(),
     }
 
 
@@ -167,19 +113,12 @@ def _refused(request: HttpRequest, sheet: Sheet, **forms: Any) -> HttpResponse:
 
 @organisers.act("organise-sheet season sheet")
 def add_annotator(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    form = AnnotatorForm(request.POST, label_suffix="")
+    form = AnnotatorForm(request.POST)
     with refusals_at(form, "email"):
         if form.is_valid():
-            added = add_person(sheet=sheet, by=request.user, **form.cleaned_data)
-            return _("%(name)s can rate the sheet.") % {"name": added}
+            added = ADD_ANNOTATOR(sheet, request.user, **form.cleaned_data)
+            return ADD_ANNOTATOR.told(sheet, added, {})
     return _refused(request, sheet, form=form)
-
-
-@organisers.act("organise-sheet season sheet")
-def remove(request: SignedInRequest, season: Season, sheet: Sheet, annotator: int) -> Answer:
-    removed = get_object_or_404(sheet.annotators, pk=annotator)
-    ratings = counted(remove_annotator(annotator=removed, by=request.user), "rating")
-    return _("%(name)s is off the sheet, with %(ratings)s.") % {"name": removed, "ratings": ratings}
 
 
 @organisers.act("organise-sheet season sheet")
@@ -187,31 +126,18 @@ def adjudication(request: SignedInRequest, season: Season, sheet: Sheet) -> Answ
     form = DistanceForm(request.POST)
     if not form.is_valid():
         return _refused(request, sheet, distance_form=form)
-    change_distance(sheet=sheet, distance=form.cleaned_data["distance"], by=request.user)
-    return _("Adjudication is as you chose.")
-
-
-@organisers.act("organise-sheet season sheet")
-def references(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    show_references(sheet=sheet, by=request.user)
-    return _("Annotators read the gold text of each instance now.")
+    CHANGE_DISTANCE(sheet, request.user, **form.cleaned_data)
+    return CHANGE_DISTANCE.told(sheet, None, {})
 
 
 @organisers.act("organise-sheet season sheet")
 def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    form = RatingsForm(request.POST, request.FILES, label_suffix="")
+    form = RatingsForm(request.POST, request.FILES)
     problems: Sequence[Any] = ()
     if form.is_valid():
         try:
-            with received(form.cleaned_data["file"]) as upload:
-                given = read_ratings(upload.path, sheet, upload.filename, request.user)
-            with transaction.atomic():
-                annotator = add_name(sheet=sheet, name=form.cleaned_data["name"].strip(), by=request.user)
-                rated = save_ratings(annotator=annotator, ratings=given)
-                facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
-                audit.record("ratings-brought", actor=request.user, subject=sheet, place=season, facts=facts)
-            named = {"texts": counted(rated, "text"), "name": annotator}
-            return _("%(texts)s rated by %(name)s.") % named
+            made = BRING_RATINGS(sheet, request.user, **form.cleaned_data)
+            return BRING_RATINGS.told(sheet, made, {})
         except AnnotatorRefused as refused:
             form.add_error("name", sentence(refused))
         except UploadTooLarge as refused:
@@ -221,6 +147,7 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
     return _refused(request, sheet, ratings_form=form, problems=problems[:200])
 
 
+remove, references = (does(act, "organise-sheet season sheet") for act in (REMOVE_ANNOTATOR, SHOW_REFERENCES))
 publish_sheet, take_sheet_back = (
     does(act, "organise-sheet season sheet") for act in (acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
 )
@@ -230,8 +157,8 @@ publish_sheet, take_sheet_back = (
 def data_sheet(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
     form = DataSheetForm(request.POST if request.method == "POST" else None, initial=sheet.data_sheet)
     if form.is_valid():
-        save_data_sheet(sheet=sheet, answers=form.cleaned_data, by=request.user)
-        return _("The data sheet is saved.")
+        ANSWER_DATA_SHEET(sheet, request.user, **form.cleaned_data)
+        return ANSWER_DATA_SHEET.told(sheet, None, {})
     return {"phase": sheet.phase, "form": form}
 
 

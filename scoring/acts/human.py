@@ -1,0 +1,175 @@
+"""Who rates the texts of a sheet for human evaluation, and what they rate."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.core import audit
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.acts.declared import Act, ActForm, by_organisers
+from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
+from scoring.human.ratings import DISTANCES, change_distance, read_ratings, save_ratings
+from scoring.human.sheets import add_name, add_person, has_own_texts, remove_annotator, show_references
+from scoring.models import Annotator, Sheet
+from tasks.submissions.uploads import received
+
+
+def annotator_of(user: object, sheet: int) -> Annotator:
+    """Raises Http404, and PermissionDenied for who has joined a team of the sheet since."""
+    annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
+    annotator = annotators.filter(sheet__pk=sheet, user=getattr(user, "pk", None) or 0).first()
+    if annotator is None or not isinstance(user, User):
+        raise Http404(gettext("There is no sheet for you to rate at this address."))
+    if has_own_texts(annotator.sheet, user):
+        words = gettext("You have joined a team whose texts are on this sheet, and cannot rate it.")
+        raise PermissionDenied(words)
+    return annotator
+
+
+class AnnotatorForm(ActForm):
+    """Somebody with an account, who rates."""
+
+    email = forms.EmailField(label=_("E-mail address of their account"))
+    is_adjudicator = forms.BooleanField(
+        label=_("Adjudicates: rates only what the others differ on, and decides it"), required=False
+    )
+    api = {"is_adjudicator": {"default": False, "help_text": "Decides what the others differ on."}}
+
+
+class DistanceForm(ActForm):
+    """From which difference on an adjudicator decides."""
+
+    distance = forms.TypedChoiceField(
+        label=_("An adjudicator decides"), coerce=int, empty_value=None, required=False
+    )
+    only_on_pages = ("distance",)
+    only_in_api = {
+        "distance": forms.IntegerField(required=False, min_value=min(DISTANCES), max_value=max(DISTANCES))
+    }
+    api = {
+        "distance": {
+            "default": None,
+            "allow_null": True,
+            "help_text": "Where two ratings of a text differ by so much; left out, all count alike.",
+        }
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        differ = gettext("where two ratings of a text differ by %(distance)s or more")
+        choice = self.fields["distance"]
+        assert isinstance(choice, forms.TypedChoiceField)
+        choice.choices = [
+            ("", gettext("never: all ratings count alike")),
+            *((distance, differ % {"distance": distance}) for distance in DISTANCES),
+        ]
+
+
+class RatingsForm(ActForm):
+    """Ratings of somebody who has no account here."""
+
+    name = forms.CharField(label=_("Name of the annotator"), max_length=80)
+    file = forms.FileField(label=_("Ratings, as CSV"))
+    api = {"file": "CSV, as the sheet is given to annotators."}
+
+
+class OwnRatingsForm(ActForm):
+    """Ratings of one's own."""
+
+    file = forms.FileField(error_messages={"required": _("Choose the file that holds your ratings.")})
+    api = {"file": "CSV, as the sheet is given to you, with the criteria filled in."}
+
+
+class DataSheetForm(ActForm):
+    """Answers by their questions' names; what is left out stays, and an empty one takes an answer away."""
+
+    mirrors = True
+    only_in_api = {name: forms.CharField(required=False, max_length=MAX_ANSWER) for name in QUESTIONS}
+    api = QUESTIONS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, question in QUESTIONS.items():
+            self.fields[name] = forms.CharField(
+                label=gettext(question),
+                required=False,
+                max_length=MAX_ANSWER,
+                widget=forms.Textarea(attrs={"rows": 2}),
+            )
+
+    @property
+    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return [
+            (gettext(section), [self[name] for name in questions]) for section, questions in SECTIONS.items()
+        ]
+
+
+def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> tuple[Annotator, int]:
+    with received(file) as upload:
+        given = read_ratings(upload.path, sheet, upload.filename, by)
+    with transaction.atomic():
+        annotator = add_name(sheet=sheet, name=name.strip(), by=by)
+        rated = save_ratings(annotator=annotator, ratings=given)
+        facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
+        audit.record("ratings-brought", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
+    return annotator, rated
+
+
+def _rate(*, annotator: Annotator, file: Any, by: User) -> tuple[Annotator, int]:
+    with received(file) as upload:
+        given = read_ratings(upload.path, annotator.sheet, upload.filename, by)
+    return annotator, save_ratings(annotator=annotator, ratings=given)
+
+
+ADD_ANNOTATOR = by_organisers(
+    add_person,
+    "Let somebody with an account rate a sheet; for organisers.",
+    _("%(name)s can rate the sheet."),
+    form=AnnotatorForm,
+)
+REMOVE_ANNOTATOR = by_organisers(
+    lambda annotator, by: (annotator, remove_annotator(annotator=annotator, by=by)),
+    "Take somebody off a sheet, with their ratings; for organisers.",
+    lambda made, _filled: (
+        gettext("%(name)s is off the sheet, with %(ratings)s.")
+        % {"name": made[0], "ratings": counted(made[1], "rating")}
+    ),
+)
+CHANGE_DISTANCE = by_organisers(
+    change_distance,
+    "Say from which difference of ratings on an adjudicator decides; for organisers.",
+    _("Adjudication is as you chose."),
+    form=DistanceForm,
+)
+SHOW_REFERENCES = by_organisers(
+    show_references,
+    "Let annotators read the gold text of each instance; for organisers.",
+    _("Annotators read the gold text of each instance now."),
+)
+BRING_RATINGS = by_organisers(
+    _bring_ratings,
+    "Bring a file of ratings of somebody without an account; for organisers.",
+    lambda made, _filled: (
+        gettext("%(texts)s rated by %(name)s.") % {"texts": counted(made[1], "text"), "name": made[0]}
+    ),
+    form=RatingsForm,
+)
+ANSWER_DATA_SHEET = by_organisers(
+    lambda sheet, by, **answers: save_data_sheet(sheet=sheet, answers={**sheet.data_sheet, **answers}, by=by),
+    "Answer the questions of a sheet's data sheet; for organisers.",
+    _("The data sheet is saved."),
+    form=DataSheetForm,
+)
+RATE = Act(
+    _rate,
+    "Rate the texts of a sheet by a file; for its annotators.",
+    lambda made, _filled: gettext("%(texts)s rated.") % {"texts": counted(made[1], "text")},
+    of=annotator_of,
+    form=OwnRatingsForm,
+)
