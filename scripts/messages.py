@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tasks.types import task_types
+from tasks.types.columns import CLASS_WORDS
 
 LOCALE = ROOT / "platform" / "citeboard" / "locale"
 PYTHON = ("platform/citeboard", "tasks", "scoring")
@@ -85,6 +86,7 @@ def _sources(folder: Path) -> Iterator[str]:
         for one, many in sorted(nouns)
     ]
     forms += [f"pgettext('dimension', {name!r})" for name in sorted(_dimensions())]
+    forms += [f"pgettext('class', {words!r})" for words in CLASS_WORDS]
     yield _copied(folder, ROOT / "platform/citeboard/core/words.py.nouns", "\n".join(forms))
 
 

@@ -11,7 +11,14 @@ from django.utils.translation import ngettext
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.differences import ClassTable, System
-from scoring.board.formatting import decimals, dimension_label, metric_label, shown, with_interval
+from scoring.board.formatting import (
+    class_label,
+    decimals,
+    dimension_label,
+    metric_label,
+    shown,
+    with_interval,
+)
 from scoring.board.manual_scores import TeamReported
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.figures import (
@@ -73,7 +80,7 @@ def heat_map(table: ClassTable, leading: Mapping[str, int] | None = None, label:
     return HeatMap(
         title=_by_dimension(table, label),
         description=in_words(table),
-        rows=[name.label for name in table.classes],
+        rows=[name.label if label else class_label(name.label) for name in table.classes],
         columns=[row.system for row in table.systems],
         values=values,
         texts=[[text(name.label, row) for row in table.systems] for name in table.classes],
@@ -91,7 +98,7 @@ def system_bars(table: ClassTable, label: str = "") -> Bars:
     return Bars(
         title=_by_dimension(table, label),
         description=in_words(table),
-        labels=labels,
+        labels=labels if label else [class_label(name) for name in labels],
         series=[Series(name=row.system, values=[bar(name, row) for name in labels]) for row in table.systems],
         axis=value_axis(label or metric_label(table.metric), table.scale, has_zero=True),
     )
@@ -226,9 +233,9 @@ def in_words(table: ClassTable) -> str:
     if len(means) > 1 and table.higher_is_better is not None:
         hardest, easiest = sorted([min(means), max(means)], reverse=not table.higher_is_better)
         facts = {
-            "easiest": easiest[1],
+            "easiest": class_label(easiest[1]),
             "high": shown(easiest[0], table.scale),
-            "hardest": hardest[1],
+            "hardest": class_label(hardest[1]),
             "low": shown(hardest[0], table.scale),
         }
         if len(table.systems) == 1:
@@ -261,8 +268,8 @@ def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
         for row in table.systems:
             if (name.label, row.evaluation) not in table.intervals:
                 why = lacking.setdefault(reason(name.label, row), [])
-                if name.label not in why:
-                    why.append(name.label)
+                if (words := class_label(name.label)) not in why:
+                    why.append(words)
     if not lacking:
         return ""
     reasons = [

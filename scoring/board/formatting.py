@@ -1,6 +1,7 @@
 """Names of metrics, dimensions and notes, and numbers, as people read them."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from django.utils.translation import get_language, gettext, pgettext
 from citeboard.core.words import in_decimals, thousands
 from tasks.models import Task
 from tasks.types import task_types
+from tasks.types.columns import CLASS_WORDS
 
 #: Parts of metric names that are not plain words.
 PARTS = {
@@ -73,6 +75,18 @@ def dimension_label(name: str) -> str:
     """In the language of the reader: `scripts/messages.py` has the dimensions of all types translated."""
     named = _names_of_task.get({}).get(name)
     return named or pgettext("dimension", display_names().get(name, name.replace("_", " ")))
+
+
+#: A date is one.
+_NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
+
+
+def class_label(label: str) -> str:
+    """A class in the language of the reader; data and addresses have it as it is."""
+    words = _NUMBER.sub("%s", label)
+    if words not in CLASS_WORDS:
+        return label
+    return pgettext("class", words) % tuple(_NUMBER.findall(label))
 
 
 def note_label(name: str, count: int) -> str:

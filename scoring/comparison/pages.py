@@ -5,7 +5,16 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.differences import hidden_classes
-from scoring.board.formatting import DASH, MINUS, decimals, dimension_label, interval, metric_label, shown
+from scoring.board.formatting import (
+    DASH,
+    MINUS,
+    class_label,
+    decimals,
+    dimension_label,
+    interval,
+    metric_label,
+    shown,
+)
 from scoring.board.visibility import Audience
 from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
@@ -115,7 +124,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
         "metric_label": label,
         "lines": [
             {
-                "label": line.label,
+                "label": class_label(line.label),
                 "n": line.n,
                 "has_support": line.has_support,
                 "withheld": line.withheld,
@@ -131,7 +140,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
         "few": any(not line.has_support and not line.withheld for line in lines),
         "figure": Dots(
             title=title,
-            labels=[line.label for line in drawn],
+            labels=[class_label(line.label) for line in drawn],
             series=[
                 Series(
                     name=_("difference"),
@@ -165,14 +174,15 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
         "dimension": dimension,
         "dimension_label": dimension_label(dimension),
         "carried": query.pairs(dimension=dimension, label="", page=1),
-        "labels": apart.labels,
+        "labels": [(label, class_label(label)) for label in apart.labels],
         "label": query.label,
+        "class_label": class_label(query.label),
         "count": apart.count,
         "of": apart.instances,
         "lines": [
             {
                 "name": line.name,
-                "classes": ", ".join(line.classes),
+                "classes": ", ".join(map(class_label, line.classes)),
                 "a": shown(line.a, metric.scale),
                 "b": shown(line.b, metric.scale),
                 "difference": shown(line.difference, metric.scale),

@@ -18,6 +18,7 @@ from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.differences import HiddenClasses, natural_order, too_small
 from scoring.board.formatting import (
     DASH,
+    class_label,
     dimension_label,
     interval,
     metric_label,
@@ -206,7 +207,7 @@ def _dimension(
     metrics = [metric for metric in scales if any(metric in values for values in classes.values())]
     lines = [
         {
-            "label": label,
+            "label": class_label(label),
             "support": max((value.n for value in values.values()), default=0),
             "is_withheld": any(value.withheld for value in values.values()),
             "cells": [
@@ -234,7 +235,7 @@ def _dimension(
     words = {"metrics": listed(labels), "dimension": dimension_label(name)}
     figure = Bars(
         title=_("%(metrics)s by %(dimension)s") % words,
-        labels=list(classes),
+        labels=[class_label(label) for label in classes],
         series=[
             Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
             for metric, label in zip(alike, labels, strict=True)

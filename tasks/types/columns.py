@@ -21,6 +21,28 @@ def present(values: Sequence[object]) -> NDArray[np.bool_]:
     return np.array([value is not None for value in values], dtype=bool) if column is None else column
 
 
+#: Words of the classes that task types make, with places for numbers; names that data bring are none.
+CLASS_WORDS = (
+    *("Aim", "Hypothesis", "Method", "Results", "Implication", "None"),
+    *("abstract", "introduction", "related work", "methods", "data", "results", "discussion", "conclusion"),
+    *("appendix", "other", "others", "short", "medium", "long", "start", "middle", "end", "background"),
+    *("method", "result", "verb", "noun", "adjective", "adverb", "pronoun", "preposition", "none", "some"),
+    *("all", "under a quarter", "a quarter to half", "half to three quarters", "three quarters or more"),
+    *("first third", "second third", "last third", "%s or more", "%s to %s", "%s to under %s", "under %s"),
+    *("up to %s words", "%s to %s words", "over %s words", "under %s words", "%s words or more"),
+    *("Title", "Abstract", "Introduction", "Related work", "Experiments and results", "Discussion"),
+    *(
+        "Conclusion",
+        "Main part",
+        "within sentences",
+        "at sentence ends",
+        "no marks",
+        "before %s",
+        "%s or later",
+    ),
+)
+
+
 class Classes(Sequence[tuple[str, ...]]):
     """At most one class for each row, as a number into ``labels``; reads like a list of tuples.
 

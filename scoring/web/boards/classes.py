@@ -33,7 +33,7 @@ from scoring.board.differences import (
     system_head,
     transfer_of,
 )
-from scoring.board.formatting import DASH, dimension_label, interval, metric_label, shown
+from scoring.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
 from scoring.board.leaders import Leaders, leaders_of
 from scoring.board.open_gold import reads_instances
 from scoring.board.query import BoardQuery, board_with_scores
@@ -152,7 +152,7 @@ def _part(
         "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
         "lines": [
             {
-                "label": name.label,
+                "label": class_label(name.label),
                 "support": name.support,
                 "cells": [
                     _cell(table, name.label, row, leaders) | {"href": leads(name.label, row)}

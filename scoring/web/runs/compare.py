@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable, WithheldStatistics
-from scoring.board.formatting import dimension_label, interval, metric_label, shown
+from scoring.board.formatting import class_label, dimension_label, interval, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.board.visibility import audience_of, may_see_instances
@@ -115,7 +115,7 @@ def _several(sides: Several, query: contenders.SeveralQuery) -> dict[str, Any]:
             {"run": run, "compare": pair.with_(b=run.run) if run != first else ""} for run in sides.runs
         ],
         "metric_lines": [_several_line(line, metric_label(line.name)) for line in sides.metrics],
-        "class_lines": [_several_line(line, line.name) for line in sides.classes],
+        "class_lines": [_several_line(line, class_label(line.name)) for line in sides.classes],
         "dimensions": query.choices("dimension", sides.dimensions, sides.dimension, dimension_label),
         "metrics": query.choices("metric", sides.class_metrics, sides.class_metric, metric_label),
         "dimension_label": dimension_label(sides.dimension),

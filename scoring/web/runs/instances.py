@@ -13,7 +13,7 @@ from citeboard.core.plain_text import plain
 from scoring.board import visibility
 from scoring.board.comparisons import Unreadable
 from scoring.board.exports import csv_text
-from scoring.board.formatting import dimension_label, metric_label, shown
+from scoring.board.formatting import class_label, dimension_label, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Column, Row
 from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
@@ -195,7 +195,10 @@ def _answer(
         "metrics": query.choices("metric", metrics, metric.name, metric_label) if metric else [],
         "metric_label": label,
         "classes": [
-            (dimension_label(name), [(f"{name}:{own}", own, f"{name}:{own}" == of_class) for own in labels])
+            (
+                dimension_label(name),
+                [(f"{name}:{own}", class_label(own), f"{name}:{own}" == of_class) for own in labels],
+            )
             for name, labels in reading.classes.items()
         ],
         "kinds": [
