@@ -290,7 +290,7 @@ class Kappa(Classification):
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, count = class_counts(sums)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(invalid="ignore"):
             expected = (support * answered).sum(axis=-1) / count
             return np.asarray((both.sum(axis=-1) - expected) / (count - expected))
 

@@ -639,9 +639,7 @@ def divergence(p: Floats, q: Floats) -> Floats:
     """KL(P || Q) in nats over the last axis of (…, L) shares; NaN where either is undefined."""
     p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p > 0, p * np.log(p / q), 0.0)
-    undefined = np.isnan(p).any(axis=-1) | np.isnan(q).any(axis=-1)
-    return np.where(undefined, np.nan, terms.sum(axis=-1))
+        return np.asarray(np.where(p == 0, 0.0, p * np.log(p / q)).sum(axis=-1))
 
 
 def macro_average(counts: Floats) -> Floats:

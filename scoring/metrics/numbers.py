@@ -56,7 +56,7 @@ def variances(means: Floats) -> tuple[Floats, Floats, Floats]:
     """Of x and y and their covariance; 0 where there is nothing but rounding."""
     x, y = means[..., 0], means[..., 1]
     of_x, of_y = (
-        np.where(square - mean**2 > ROUNDING * np.maximum(square, 1e-300), square - mean**2, 0.0)
+        np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
         for mean, square in ((x, means[..., 2]), (y, means[..., 3]))
     )
     return of_x, of_y, means[..., 4] - x * y

@@ -348,8 +348,6 @@ def bigram_hits(block: Block) -> Numbers:
 
 def _common(keys: Numbers) -> Numbers:
     """From (rows, width) keys whose last bit says the side: the number of matches in each row."""
-    if not keys.shape[1]:
-        return np.zeros(len(keys), dtype=np.int64)
     keys = np.sort(keys, axis=1)
     starts, of_reference, of_prediction = runs(keys)
     matches = np.minimum(of_reference, of_prediction)
@@ -382,7 +380,7 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
     if len(references.starts) == 1:
         return np.zeros(0, dtype=np.int64)
     lengths = process.cpdist(_strings(references), _strings(predictions), scorer=LCSseq.similarity, workers=1)
-    return np.asarray(lengths, dtype=np.int64)
+    return np.asarray(lengths)
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:

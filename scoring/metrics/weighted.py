@@ -177,14 +177,14 @@ class RankCorrelation(WeightedMetric):
         with np.errstate(invalid="ignore", divide="ignore"):
             x, y = (ranks - (ranks * own).sum(axis=-1, keepdims=True) / whole for ranks in (x, y))
             spread = (x * x * own).sum(axis=-1) * (y * y * own).sum(axis=-1)
-            return np.asarray(np.where(spread > 0, (x * y * own).sum(axis=-1) / np.sqrt(spread), np.nan))
+            return np.asarray((x * y * own).sum(axis=-1) / np.sqrt(spread))
 
 
 def _mid_ranks(values: Floats, weights: Floats) -> Floats:
     """(…, n) twice the mean rank of each value among the weighted ones; equal values share it."""
     order = np.argsort(values, kind="stable")
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)
-    sizes = np.add.reduceat(weights[..., order], starts, axis=-1) if len(starts) else weights[..., :0]
+    sizes = np.add.reduceat(weights[..., order], starts, axis=-1)
     before = np.cumsum(sizes, axis=-1) - sizes
     groups = np.empty(len(values), dtype=np.intp)
     groups[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))

@@ -126,5 +126,4 @@ class ClassesBuilder:
             renumbered[self._numbers[label]] = new
         # A negative code counts from the end, where it stands itself.
         renumbered[NO_CLASS], renumbered[OUTSIDE] = NO_CLASS, OUTSIDE
-        codes = np.frombuffer(self._codes, dtype=np.int32) if self._codes else np.empty(0, dtype=np.int32)
-        return Classes(labels, renumbered[codes])
+        return Classes(labels, renumbered[np.asarray(self._codes)])

@@ -29,7 +29,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from scoring.__main__ import main  # noqa: E402
 from scoring.metrics import Unavailable  # noqa: E402
-from scoring.metrics.bertscore import BertScore, Settings, bertscore  # noqa: E402
+from scoring.metrics.bertscore import BertScore, Settings, bertscore, package_bertscore  # noqa: E402
 from scoring.metrics.local_models import BEST_LAYERS, Encoder, missing, weights_digest  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
@@ -268,6 +268,26 @@ def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
     stats = metric.instance_stats(["a text", None], ["a text", "another"])
     assert stats[1].tolist() == [0, 0, 0, 0]
     assert metric.aggregate(stats.sum(axis=0)) == pytest.approx(100, abs=1e-4)
+
+
+def test_a_model_is_named_by_the_first_twelve_letters_of_its_weights_digest():
+    assert f1(OPTIONS).parameters["model"] == f"sha256-{weights_digest(MINILM)[:12]}"
+
+
+def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("bert-base-uncased").symlink_to(MINILM)
+    named = {"bertscore_model": "bert-base-uncased", "bertscore_layer": "5"}
+    found = Settings({**named, "bertscore_baseline": "yes"}).baseline_values()
+    table = Path(find_spec("bert_score").origin).parent / "rescale_baseline/en/bert-base-uncased.tsv"
+    assert found == tuple(map(float, table.read_text().splitlines()[6].split(",")[1:]))
+
+
+def test_words_that_no_gold_text_has_weigh_what_the_package_gives_them():
+    settings = Settings({**OPTIONS, "bertscore_idf": "yes"})
+    gold, answers = ["we use the parser", "a large tree"], ["seven grey herons use it", "the tree sleeps"]
+    own, given = (by(gold, answers, settings) for by in (bertscore, package_bertscore))
+    assert np.abs(own - given).max() < 1e-6
 
 
 @pytest.mark.parametrize("option", [{"bertscore_layer": "top"}, {"bertscore_idf": "perhaps"}])

@@ -394,7 +394,7 @@ def _dimension(rows: Rows, name: str, answer: str, groups: Sequence[str]) -> Val
     if not 1 < len(set(own)) <= min(MAX_CLASSES, len(own) / 2):
         return None
     without = {label for row, label in zip(rows, groups, strict=False) if row.get(name) in (None, "")}
-    if len(without) == 1 and len(own) < len(rows):
+    if len(without) == 1:
         (label,) = without
         within = {label for row, label in zip(rows, groups, strict=True) if row.get(name) not in (None, "")}
         if label not in within:

@@ -132,7 +132,7 @@ class ListsBuilder:
 
     def build(self, present: NDArray[np.bool_] | None = None) -> Lists:
         return Lists(
-            np.frombuffer(self._values, dtype=np.int32) if self._values else np.empty(0, dtype=np.int32),
+            np.asarray(self._values),
             np.frombuffer(self._ends, dtype=np.int64),
             present,
             np.frombuffer(self._tied, dtype=bool) if self._tied else None,

@@ -309,7 +309,7 @@ class _Columns:
 
 
 def _whole(column: array[int]) -> NDArray[np.int32]:
-    return np.frombuffer(column, dtype=np.int32) if column else np.empty(0, dtype=np.int32)
+    return np.asarray(column)
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"

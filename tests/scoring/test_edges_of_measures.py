@@ -1,0 +1,82 @@
+"""Measures and statistics at their edges: rounding, small numbers, nothing to count, names of models."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scoring.metrics.aliice import Aliice
+from scoring.metrics.base import value_of
+from scoring.metrics.classification import Matthews
+from scoring.metrics.discourse import divergence
+from scoring.metrics.numbers import Concordance, Pearson
+from scoring.metrics.ranking import numbered
+from scoring.metrics.weighted import RankCorrelation
+from scoring.stats.correlation import pearson
+from scoring.stats.leakage import A_YEAR, ladder_step
+from tasks.types import task_type
+from tasks.types.ranking.lists import Lists
+
+MADE = np.random.default_rng(17)
+
+
+def test_rounding_takes_no_correlation_beyond_its_ends():
+    lines = [(x, slope * x + 0.1) for x in MADE.normal(size=(200, 7)) for slope in (-3.7, 0.3)]
+    found = np.array([pearson(x, y) for x, y in lines])
+    assert np.abs(found).max() == 1
+    assert {round(value, 9) for value in found} == {-1, 1}
+
+
+@pytest.mark.parametrize("kind", [Pearson, Concordance])
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e6])
+def test_the_unit_of_numbers_changes_no_agreement(kind, unit):
+    metric = kind("m", "corrected")
+    x, y = MADE.normal(size=(2, 30))
+    values = [
+        value_of(metric, metric.instance_stats(list(scale * x), list(scale * y)), np.arange(30))
+        for scale in (1, unit)
+    ]
+    assert values[1] == pytest.approx(values[0], rel=1e-9)
+
+
+def test_ranks_of_nothing_and_of_one_value_have_no_correlation():
+    metric = RankCorrelation("m", "corrected")
+    for values in ([], [2.0, 2.0, 2.0]):
+        rows = metric.instance_stats(values, [float(place) for place in range(len(values))])
+        assert math.isnan(value_of(metric, rows, np.arange(len(values))))
+
+
+def test_a_divergence_is_undefined_where_either_side_is_and_infinite_where_something_is_ruled_out():
+    none, whole, part = [math.nan, math.nan], [0.5, 0.5], [1.0, 0.0]
+    found = divergence(np.array([none, whole, part, whole, part]), np.array([whole, none, none, part, whole]))
+    assert np.isnan(found[:3]).all()
+    assert found[3:].tolist() == [math.inf, pytest.approx(math.log(2))]
+
+
+def test_where_all_units_are_alike_the_ladders_step_is_the_largest_error_that_so_many_can_have():
+    metric = Matthews("mcc", "corrected", labels=["a", "b"])
+    rows = metric.instance_stats(["a", "b"] * 50, ["a", "b"] * 50)
+    # From -1 to 1 at most 2 / (2 · 10) is told as 0.1.
+    assert ladder_step(metric, rows) == 0.1
+    assert A_YEAR == 365
+
+
+def test_lists_beside_columns_are_numbered_together():
+    columns = Lists.of([[3, 4], [5]])
+    for gold, answers in ((columns, [["x"], None]), ([["x"], ["y"]], columns)):
+        assert all(isinstance(side, Lists) for side in numbered(gold, answers))
+
+
+@pytest.mark.parametrize(
+    ("parser", "entailment", "needs"),
+    [
+        ("rules", "word-overlap", False),
+        ("en_core_web_sm", "word-overlap", True),
+        ("rules", "model:/srv/judge", True),
+    ],
+)
+def test_a_metric_of_claims_needs_a_model_to_parse_or_to_judge(parser, entailment, needs):
+    kind = task_type("positional-citations")
+    options = kind.checked_options({"parser": parser, "entailment": entailment}, builds=False)
+    metrics = [own.build(kind.default_rules, options) for own in kind.metrics_of(kind.default_rules, options)]
+    assert {own.needs_model for own in metrics if isinstance(own, Aliice)} == {needs}

@@ -1,0 +1,127 @@
+"""What is read at the edges of what is allowed, and where a fault is said to stand."""
+
+import json
+
+import pytest
+
+from tasks.types import InputRefused, task_type
+from tasks.types.clsumm.annotation import csv_elements
+from tasks.types.clsumm.summaries import COPIED, copied_share
+from tasks.types.declared.folder import read_declaration
+from tasks.types.ranking.runs import RunLimits, read_ranked_run
+from tasks.types.toml_lines import toml_fault
+from tests.scoring.standing_numbers import said
+from tests.tasks.types.standing_reading import file, index_of, lines
+
+FORM = '[task]\nslug = "t"\ntitle = "T"\nform = "numbers"\n[task.gold]\nfield = "g"\n'
+RULES = '[[task.rules]]\nname = "corrected"\nmeasures = ["mae"]\n'
+
+
+def declared(answer: str, rules: str = RULES, form: str = FORM):
+    return read_declaration({"task.toml": f"{form}[task.answer]\n{answer}\n{rules}"})
+
+
+def refusals(call) -> list[str]:
+    with pytest.raises(InputRefused) as refused:
+        call()
+    return said(refused.value.problems)
+
+
+def test_a_step_is_above_0():
+    assert declared("step = 0.1").slug
+    [told] = refusals(lambda: declared("step = 0"))
+    assert "“step” is 0" in told
+
+
+def test_a_measure_may_count_from_1():
+    labels = FORM.replace("numbers", "labels")
+    counted = 'measures = [{ name = "e", measure = "ece", bins = %d }]'
+    rules = '[[task.rules]]\nname = "corrected"\n' + counted
+    answer = 'labels = ["a", "b"]\nconfidence = "needed"'
+    assert declared(answer, rules % 1, labels).metrics == ("e",)
+    assert refusals(lambda: declared(answer, rules % 0, labels))
+
+
+@pytest.mark.parametrize(("value", "is_read"), [(9.9e149, True), (1e150, False), (-1e150, False)])
+def test_a_number_whose_squares_have_no_sum_is_none(value, is_read):
+    gold = [file("gold.jsonl", lines([{"id": "a", "g": value}, {"id": "b", "g": 1}]))]
+    kind = declared("")
+    if is_read:
+        assert kind.read_gold(gold, {}).instances == 2
+    else:
+        assert "a number" in refusals(lambda: kind.read_gold(gold, {}))[0]
+
+
+@pytest.mark.parametrize("names", [["questions.json"], ["questions.json", "more.json"]])
+def test_gold_in_which_nothing_is_names_its_file_where_it_is_one(names):
+    kind = task_type("positional-citations")
+    options = kind.checked_options({"entailment": "word-overlap"})
+    [told] = refusals(lambda: kind.read_gold([file(name, "[]") for name in names], options))
+    assert told.startswith("questions.json") == (len(names) == 1)
+
+
+def test_brackets_that_are_too_deep_stand_on_the_line_that_has_most_of_either_kind():
+    text = "a = [[[1]]]\nb = {x = {x = {x = {x = [1]}}}}\nc = [{x = [1]}]\n"
+    assert toml_fault(text, RecursionError())[1:] == (2, None)
+    assert toml_fault("a = 1\n" + "b = [{a = [{a = 1}]}]\n" + "c = [[[1]]]", RecursionError())[1] == 2
+
+
+def test_a_tag_that_closes_nothing_hides_nothing():
+    text = '</S></S><S sid="1">a</S></S></S><S sid="2">b<S sid="3">c</S></S><S sid="4">d</S>'
+    assert [sid for sid, _ in csv_elements(text)] == ["1", "2", "4"]
+
+
+def test_four_fifths_of_an_abstract_are_a_copy():
+    assert copied_share([1, 2, 3, 4, 5], [1, 2, 3, 4, 6, 7, 8]) == COPIED
+
+
+def test_a_row_of_too_few_fields_is_quoted_and_passed_over():
+    kind = task_type("clsumm-1a")
+    header = "Citance Number,Reference Article,Citing Article,Citation Marker Offset,Citation Marker,"
+    header += "Citation Offset,Citation Text,Reference Offset,Reference Text,Discourse Facet,Annotator\n"
+    answers = file("Task1/W00-1000.csv", header + "1,W00-1000,short\n")
+    options = kind.checked_options({})
+    index = kind.read_gold([file(f"W00-1000/{name}", text) for name, text in _topic()], options).index
+    _, problems = kind.read_run([answers], index, options)
+    quoted = [own.quote for own in problems if "passed over" in own.message]
+    assert quoted == ["1,W00-1000,short"]
+
+
+def _topic():
+    yield "Reference_XML/W00-1000.xml", "<PAPER><S sid='0'>T</S><S sid=\"1\">One.</S></PAPER>"
+    fields = (
+        "Citance Number: 1",
+        "Reference Article: W00-1000.xml",
+        "Citing Article: C.xml",
+        "Citation Marker Offset: ['1']",
+        "Citation Marker: (Us)",
+        "Citation Offset: ['1']",
+        'Citation Text: <S sid="1">As (Us).</S>',
+        "Reference Offset: ['1']",
+        'Reference Text: <S sid="1">One.</S>',
+        "Discourse Facet: Method_Citation",
+        "Annotator: us |",
+    )
+    yield "annotation/W00-1000.ann.txt", " | ".join(fields) + "\n"
+
+
+def test_a_summary_of_lines_is_of_texts_alone():
+    kind = task_type("clsumm-2")
+    gold = [
+        file("W00-1000/Reference_XML/W00-1000.xml", "<PAPER><S sid='1'>One two.</S></PAPER>"),
+        file("W00-1000/summary/W00-1000.human.txt", "One two three."),
+    ]
+    options = kind.checked_options({})
+    index = kind.read_gold(gold, options).index
+    for summary, is_read in ((["One.", "Two."], True), (["One.", 2], False), ([1, 2], False)):
+        run = [file("run.jsonl", json.dumps({"topic": "W00-1000", "summary": summary}))]
+        _, problems = kind.read_run(run, index, options)
+        assert any(own.fatal for own in problems) != is_read
+
+
+def test_probabilities_sum_to_no_more_than_1_with_what_is_rounded():
+    index = index_of(["q1"], [["a", "b"]], None)
+    for whole, is_read in ((1.0, True), (1.0009, True), (1.01, False)):
+        row = {"id": "q1", "ranked": ["a", "b"], "probabilities": {"a": whole / 2, "b": whole / 2}}
+        _, problems = read_ranked_run([file("run", lines([row]))], index, RunLimits(declares=True))
+        assert any(own.fatal for own in problems) != is_read
