@@ -203,6 +203,7 @@ EXPLAINED = {
     ".reshape(len(counts), -2)": "to NumPy any negative number stands for what is left",
     "most if most < 10 ** 7": "no tokenizer has a limit in between",
     "LCSseq.similarity, workers=2": "the same numbers, computed by two threads",
+    "max_trials: int=1": "one is no more than the trials that there are",
     "nthreads=1": "one process more counts words, and counts the same",
     ">= ROUNDING * square, square - mean ** 2": "no variance lies at the bound but 0, which stays 0",
 }

@@ -275,12 +275,12 @@ def difference_error(pair: Paired) -> float:
 @dataclass(frozen=True)
 class _Spread:
     """How a difference varies over the units that carry either value: its error, their number by Kish, and
-    the share of them in which both runs are the same.
+    the share of them in which both runs are the same; of both nothing is known without an interval.
     """
 
     error: float = math.nan
-    units: float = 0.0
-    same: float = 0.0
+    units: float = math.nan
+    same: float = math.nan
     no_interval: NoInterval | None = None
 
 

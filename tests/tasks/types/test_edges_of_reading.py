@@ -6,7 +6,6 @@ import pytest
 
 from tasks.types import InputRefused, task_type
 from tasks.types.clsumm.annotation import csv_elements
-from tasks.types.clsumm.summaries import COPIED, copied_share
 from tasks.types.declared.folder import read_declaration
 from tasks.types.ranking.runs import RunLimits, read_ranked_run
 from tasks.types.toml_lines import toml_fault
@@ -71,8 +70,19 @@ def test_a_tag_that_closes_nothing_hides_nothing():
     assert [sid for sid, _ in csv_elements(text)] == ["1", "2", "4"]
 
 
-def test_four_fifths_of_an_abstract_are_a_copy():
-    assert copied_share([1, 2, 3, 4, 5], [1, 2, 3, 4, 6, 7, 8]) == COPIED
+@pytest.mark.parametrize(("end", "copies"), [("a b c d e f g h z", 1), ("a b c d e f g y z", 0)])
+def test_a_summary_that_has_four_fifths_of_the_abstract_is_a_copy(end, copies):
+    kind = task_type("clsumm-2")
+    gold = [
+        file("W00-1000/Reference_XML/W00-1000.xml", "<PAPER><S sid='1'>One two.</S></PAPER>"),
+        file("W00-1000/summary/W00-1000.abstract.txt", "a b c d e f g h i j k l"),
+    ]
+    options = kind.checked_options({})
+    split = kind.read_gold(gold, options)
+    run, _ = kind.read_run(
+        [file("run.jsonl", lines([{"topic": "W00-1000", "summary": end}]))], split.index, options
+    )
+    assert kind.pairs_of(split, run, kind.default_rules, options).notes["copies_of_the_abstract"] == copies
 
 
 def test_a_row_of_too_few_fields_is_quoted_and_passed_over():
