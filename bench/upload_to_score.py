@@ -49,7 +49,9 @@ def main() -> None:
     kept = {"MIGRATED": str(given.data / "citeboard.sqlite3")} if given.data else {}
     folder = set_up(**kept)
     if given.data:
-        shutil.copytree(given.data, folder / "data", dirs_exist_ok=True)
+        # The database is there already, and open.
+        database = shutil.ignore_patterns("citeboard.sqlite3*")
+        shutil.copytree(given.data, folder / "data", dirs_exist_ok=True, ignore=database)
     from django.core.management import call_command
 
     from scoring.demo.prepare import prepare_demo
