@@ -224,8 +224,8 @@ def in_words(table: ClassTable) -> str:
             _("“%(name)s”") % {"name": row.system} for row in table.systems if counts[row.evaluation] == most
         ]
         words = ngettext(
-            "%(systems)s is best in %(most)s of %(classes)s.",
-            "%(systems)s are each best in %(most)s of %(classes)s.",
+            "%(systems)s has the best number in %(most)s of %(classes)s.",
+            "%(systems)s each have the best number in %(most)s of %(classes)s.",
             len(names),
         )
         classes = counted(len(table.classes), "class", "classes")

@@ -294,7 +294,7 @@ def class_table(values: dict[str, tuple[float | None, ...]], *, higher_is_better
 def test_the_words_beside_the_charts_say_who_leads_and_where_it_is_hard():
     words = in_words(class_table({"a": (0.1, 0.2), "b": (0.5, 0.7), "c": (0.9, 0.8)}))
     assert words == (
-        "“second” is best in 2 of 3 classes. "
+        "“second” has the best number in 2 of 3 classes. "
         "Over these systems c is the easiest (mean 0.8500) and a the hardest (0.1500)."
     )
 
@@ -306,7 +306,7 @@ def test_a_single_system_is_named_and_has_no_mean():
 
 def test_where_lower_is_better_the_lowest_leads():
     words = in_words(class_table({"a": (0.1, 0.2), "b": (0.5, 0.7)}, higher_is_better=False))
-    assert "“first” is best in 2 of 2 classes" in words
+    assert "“first” has the best number in 2 of 2 classes" in words
     assert "a is the easiest" in words
 
 
