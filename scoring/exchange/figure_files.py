@@ -1,10 +1,14 @@
 """A figure of a page as a file: SVG of our own, from it PDF and PNG, and what Plotly writes of its data."""
 
+import ctypes
+import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 
+from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
@@ -68,6 +72,14 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
     return converted(svg, form)
 
 
+@cache
+def add_fonts() -> None:
+    """The site's own, to those that the system has; files keep what they are written in."""
+    with suppress(OSError):
+        fontconfig = ctypes.CDLL("libfontconfig.so.1")
+        fontconfig.FcConfigAppFontAddDir(None, os.fsencode(settings.BASE_DIR / "static" / "fonts"))
+
+
 def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
     """A PDF or PNG. Raises ConverterBusy."""
     import cairosvg
@@ -76,6 +88,7 @@ def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:
+        add_fonts()
         return bytes(cairosvg.svg2pdf(svg) if form == "pdf" else cairosvg.svg2png(svg, scale=scale))
     finally:
         _one_at_a_time.release()

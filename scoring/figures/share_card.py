@@ -7,11 +7,8 @@ from scoring.figures.frame import fitting, plain, tag
 
 WIDTH, HEIGHT = 1200, 630
 PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
-#: Charter and Arial, or what stands for them where they are not installed.
-SERIF, SANS = (
-    "Charter, Liberation Serif, DejaVu Serif, serif",
-    "Arial, Liberation Sans, DejaVu Sans, sans-serif",
-)
+#: The site's own, or what stands for them where they cannot be read.
+SERIF, SANS = "Citeboard Serif, Charter, serif", "Citeboard Sans, Arial, sans-serif"
 LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
 #: Where intervals are drawn.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0

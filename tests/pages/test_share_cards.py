@@ -6,7 +6,8 @@ import struct
 import pytest
 from django.urls import reverse
 
-from scoring.exchange.figure_files import file_forms
+from scoring.exchange.figure_files import converted, file_forms
+from scoring.figures.share_card import CardRow, share_card
 from scoring.web.boards import files
 from tasks.models import Season
 from tests.scoring import boards
@@ -32,6 +33,11 @@ def drawn(monkeypatch) -> list[str]:
 
 def card(client, phase, query=""):
     return client.get(boards.address("board-card", phase) + query)
+
+
+def test_pictures_and_documents_are_set_in_the_letters_of_the_site():
+    card = share_card("Title", "", "", [CardRow(rank="1", name="System", beside="")], "")
+    assert b"CiteboardSerif" in converted(card.encode(), "pdf")
 
 
 def test_a_board_has_a_picture_of_the_size_that_is_shown(client):
