@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,11 +119,37 @@ class ClassesBuilder:
         self._codes.append(OUTSIDE)
 
     def build(self, order: Sequence[str] = ()) -> Classes:
-        first = {label: place for place, label in enumerate(order)}
-        labels = sorted(self._numbers, key=lambda label: (first.get(label, len(first)), label))
-        renumbered = np.empty(len(labels) + 2, dtype=np.int32)
-        for new, label in enumerate(labels):
-            renumbered[self._numbers[label]] = new
-        # A negative code counts from the end, where it stands itself.
-        renumbered[NO_CLASS], renumbered[OUTSIDE] = NO_CLASS, OUTSIDE
-        return Classes(labels, renumbered[np.asarray(self._codes)])
+        return in_order(list(self._numbers), np.asarray(self._codes), order)
+
+
+class LabelNumbers(dict[Any, int]):
+    """The code of each label of a dimension, numbered as they come, for looking up whatever a file has.
+
+    Numbers are labels as texts; an empty text and what can be no label have the code of those without one,
+    and `...` that of rows outside of the dimension.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({None: NO_CLASS, "": NO_CLASS, ...: OUTSIDE})
+        self.labels: list[str] = []
+
+    def __missing__(self, value: object) -> int:
+        if not isinstance(value, str | int | float):
+            return self[None]
+        # Not under a number itself: 1 and true are one key.
+        label = str(value)
+        if label not in self:
+            self[label] = len(self.labels)
+            self.labels.append(label)
+        return self[label]
+
+
+def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
+    """Classes from codes of labels as they came."""
+    first = {label: place for place, label in enumerate(order)}
+    places = sorted(range(len(labels)), key=lambda at: (first.get(labels[at], len(first)), labels[at]))
+    renumbered = np.empty(len(labels) + 2, dtype=np.int32)
+    renumbered[places] = np.arange(len(labels))
+    # A negative code counts from the end, where it stands itself.
+    renumbered[NO_CLASS], renumbered[OUTSIDE] = NO_CLASS, OUTSIDE
+    return Classes([labels[place] for place in places], renumbered[codes])

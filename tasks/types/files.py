@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -44,11 +45,11 @@ class InputFile:
         return b"".join(self.chunks())
 
     def chunks(self) -> Iterator[bytes]:
-        return self._chunks(lambda stream: stream.read(CHUNK))
+        return self._chunks(lambda stream: partial(stream.read, CHUNK))
 
     def lines(self, longest: int = 16 * CHUNK) -> Iterator[bytes]:
         """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
-        for number, line in enumerate(self._chunks(lambda stream: stream.readline(longest + 1)), start=1):
+        for number, line in enumerate(self._chunks(lambda s: partial(s.readline, longest + 1)), start=1):
             if len(line) > longest:
                 raise InputRefused([self.problem(f"a line of more than {longest:,} bytes", line=number)])
             yield line
@@ -61,11 +62,10 @@ class InputFile:
             file=self.shown, line=line, message=message, expected=expected, quote=quoted(raw), fatal=fatal
         )
 
-    def _chunks(self, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
+    def _chunks(self, reader: Callable[[IO[bytes]], Callable[[], bytes]]) -> Iterator[bytes]:
         try:
             with self.open() as stream:
-                while chunk := read(stream):
-                    yield chunk
+                yield from iter(reader(stream), b"")
         except (zipfile.BadZipFile, zlib.error, EOFError) as damage:
             raise InputRefused([self.problem(f"the archive is damaged: {damage}")]) from damage
 

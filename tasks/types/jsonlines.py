@@ -213,6 +213,8 @@ _FORMS = "a list of objects, an object with such a list under “data”, or one
 
 def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
     """Under its key; where that is the usual one, under those of the data sets too."""
+    if type(first := value.get(key)) is str:
+        return first
     keys = _IDS if key == "id" else (key,)
     name = next((value[key] for key in keys if value.get(key) is not None), None)
     return None if name is None or isinstance(name, bool | float | list | dict) else str(name)

@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from json.scanner import make_scanner
 from typing import Any
 
 from tasks.types.files import InputFile
@@ -47,6 +48,7 @@ def _finite(text: str) -> float:
 
 #: Made once: `json.loads` with an option makes one for each line.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
 
 def decoded_json(text: str) -> Any:
@@ -83,18 +85,24 @@ def length_class(words: int) -> str:
 
 def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any], str]]:
     """Line number, object and raw line of every line that is a JSON object; the others become problems."""
-    before = len(problems)
+    most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
         for number, raw in enumerate(file.lines(), start=1):
-            if not isinstance(problems, Problems) and len(problems) - before >= MAX_PROBLEMS:
+            if most is not None and len(problems) >= most:
                 problems.append(given_up(file.shown, number))
                 return
             text = decoded(raw).strip()
             if not text:
                 continue
             try:
-                value = _DECODER.decode(text)
-                if _SURROGATE.search(text):
+                try:
+                    value, end = _SCANNER(text, 0)
+                except StopIteration:
+                    end = -1
+                if end != len(text):
+                    # The slower road says what is wrong and where.
+                    value = _DECODER.decode(text)
+                if "\\u" in text and _SURROGATE.search(text):
                     value = without_halves(value)
             except (ValueError, RecursionError) as fault:
                 is_number = isinstance(fault, NotFinite)

@@ -1,12 +1,16 @@
 """The gold of a diagnostic split: contexts with their cited paper and classes, and the candidates."""
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from json.encoder import encode_basestring
+from operator import getitem
 from typing import Any
 
 import numpy as np
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, LATER, SAMPLED_FOR
+from tasks.types.columns import NO_CLASS, OUTSIDE
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
@@ -15,7 +19,6 @@ from tasks.types.ranking.records import (
     ContextsBuilder,
     Rows,
     canonical,
-    digest_of,
     label,
     shown_line,
     the_file,
@@ -44,7 +47,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         content=reader.collection(),
         instances=len(reader.ids),
         index=index_of(reader.ids, [candidates]),
-        digest=digest_of(*sorted(reader.facts), canonical(candidates)).hex(),
+        digest=reader.facts_digest(canonical(candidates)),
     )
 
 
@@ -93,8 +96,15 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
 class _Reader(ContextsBuilder):
     def __init__(self, candidates: Mapping[str, int]) -> None:
         super().__init__(DIMENSIONS)
+        for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
+            if dimension in LATER:
+                numbers.update({None: OUTSIDE, "": OUTSIDE})
+        #: By code how the digest's text has each dimension's class.
+        self._written = [{NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS]
         self._candidates = candidates
-        self._judged, self._grades, self._is_graded = ListsBuilder(), list[int](), False
+        #: From the first context on that has grades.
+        self._judged: ListsBuilder | None = None
+        self._grades = array("i")
 
     def read(self, rows: Rows) -> None:
         seen: set[str] = set()
@@ -104,7 +114,7 @@ class _Reader(ContextsBuilder):
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
-            grades = rows.grades(record, "grades", cited)
+            grades = rows.grades(record, "grades", cited) if "grades" in record else dict.fromkeys(cited, 1)
             if unknown := [reference for reference in (*cited, *grades) if reference not in self._candidates]:
                 rows.wrong(f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}")
                 continue
@@ -115,21 +125,44 @@ class _Reader(ContextsBuilder):
         self, record: Mapping[str, Any], name: str, cited: Sequence[str], grades: Mapping[str, int]
     ) -> None:
         paper = label(record, "citing_id") or name
-        sampled_for = record.get(SAMPLED_FOR)
-        sampled = sampled_for if isinstance(sampled_for, list) else DIMENSIONS
-        labels = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
-        labels = {name: one for name, one in labels.items() if one is not None or name not in LATER}
-        graded = [sorted(grades.items())] if grades and "grades" in record else []
-        self._is_graded |= bool(graded)
-        self._judged.add([self._candidates[reference] for reference in grades])
-        self._grades.extend(grades.values())
+        values: list[object] = list(map(record.get, DIMENSIONS))
+        if isinstance(sampled := record.get(SAMPLED_FOR), list):
+            values = [record.get(dimension) if dimension in sampled else ... for dimension in DIMENSIONS]
+        codes = self.codes(values)
+        facts = [encode_basestring(name), encode_basestring(paper), canonical(cited).decode()]
+        facts.append(f"{{{self._classes_written(codes)}}}")
+        is_graded = bool(grades) and "grades" in record
+        if is_graded:
+            facts.append(canonical(sorted(grades.items())).decode())
+        if is_graded and self._judged is None:
+            self._begin_grades()
+        if self._judged is not None:
+            self._judged.add([self._candidates[reference] for reference in grades])
+            self._grades.extend(grades.values())
         gold = [self._candidates[reference] for reference in cited]
-        self.add(name, paper, gold, labels, [name, paper, cited, labels, *graded])
+        self.add(name, paper, gold, codes, f"[{','.join(facts)}]".encode())
+
+    def _begin_grades(self) -> None:
+        """Until now all that was judged is what is cited, with a grade of 1."""
+        before = self.gold.build()
+        self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
+        self._judged.extend(before.lengths, before.values)
+
+    def _classes_written(self, codes: Sequence[int]) -> str:
+        try:
+            return "".join(map(getitem, self._written, codes))[1:]
+        except KeyError:
+            for dimension, numbers, written, code in zip(
+                DIMENSIONS, self.numbers, self._written, codes, strict=True
+            ):
+                if code not in written:
+                    written[code] = f',"{dimension}":{encode_basestring(numbers.labels[code])}'
+            return self._classes_written(codes)
 
     def collection(self) -> Collection:
         columns = self.columns()
-        if self._is_graded:
-            grades = np.array(self._grades, dtype=np.int32)
+        if self._judged is not None:
+            grades = np.frombuffer(self._grades, dtype=np.int32)
             columns["gold"] = GradedLists(columns["gold"], self._judged.build(), grades)
         return Collection(**columns)
 

@@ -22,7 +22,6 @@ from tasks.types.ranking.records import (
     ContextsBuilder,
     Rows,
     canonical,
-    digest_of,
     label,
     named,
     section_class,
@@ -83,7 +82,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         content=reader.resolution(citing_papers),
         instances=len(reader.ids),
         index=_index(reader.ids, reader.paper_of, candidates),
-        digest=digest_of(*sorted(reader.facts), *others).hex(),
+        digest=reader.facts_digest(*others),
         notes=tuple(notes) if reader.unresolvable else (),
     )
 
@@ -184,10 +183,10 @@ class _Reader(ContextsBuilder):
                 continue
             section, discipline = section_class(label(record, "section")), self._disciplines.get(paper)
             zone = label(record, "zone")
-            labels = {"section": section, "zone": zone, "discipline": discipline}
+            codes = self.codes([section, zone, discipline])
             facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
             self.paper_of.append(paper)
-            self.add(name, paper, gold, labels, facts)
+            self.add(name, paper, gold, codes, canonical(facts))
 
     def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
         sizes = (len(self._candidates[paper]) for paper in self.paper_of)

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -198,13 +199,26 @@ class Choices:
 
     def __init__(self, index: Index) -> None:
         self.instances: list[str] = index["instances"]
-        self.rows = {name: row for row, name in enumerate(self.instances)}
+        self._next = 0
         self.pools: list[list[str]] = index["pools"]
         self._pool_of: list[int] | None = index["pool_of"]
         self._at_hand: dict[int, dict[str, int]] = {}
 
     def __len__(self) -> int:
         return len(self.instances)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.instances)}
+
+    def row_of(self, name: str) -> int | None:
+        """Most runs go through the instances in their order, which needs no table of a million names."""
+        row: int | None = self._next
+        if self._next == len(self.instances) or self.instances[self._next] != name:
+            row = self.rows.get(name)
+        if row is not None:
+            self._next = row + 1
+        return row
 
     def pool(self, row: int) -> list[str]:
         """The candidates of an instance in their order."""

@@ -3,13 +3,17 @@
 import hashlib
 import json
 import re
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import getitem
 from typing import Any
 
+import numpy as np
+
 from tasks.types.base import MAX_SHOWN, TOP, Options, Pairs, ShownInstance, Split
-from tasks.types.columns import Classes, ClassesBuilder
+from tasks.types.columns import Classes, ClassesBuilder, LabelNumbers, in_order
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
@@ -77,6 +81,8 @@ class Rows:
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
         """An id that the row must have; None, and a problem, where it has none."""
         value = record.get(key)
+        if type(value) is str and value:
+            return value
         if is_name(value) and str(value):
             return str(value)
         self.wrong(f"“{key}” is {kind_found(value)}", "a text")
@@ -85,6 +91,8 @@ class Rows:
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
         """One id or a list of ids that the row must have; None, and a problem, where it has none."""
         value = record.get(key)
+        if type(value) is str and value:
+            return [value]
         if is_name(value) and str(value):
             return [str(value)]
         if isinstance(value, list) and value and all(map(is_name, value)):
@@ -209,36 +217,58 @@ class Collection:
 
 
 class ContextsBuilder:
-    """Takes one context after the other; ``dimensions`` with the order of their classes."""
+    """Takes one context after the other; ``dimensions`` with the order of their classes.
+
+    There may be a million: nothing is kept of a context but numbers, its name and a digest.
+    """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
         self.ids: list[str] = []
         #: Of each context's facts, a digest.
-        self.facts: list[bytes] = []
+        self._facts = bytearray()
+        self.gold, self._papers = ListsBuilder(), ClassesBuilder()
         self._dimensions = dimensions
-        self._gold, self._papers = ListsBuilder(), ClassesBuilder()
-        self._classes = {name: ClassesBuilder() for name in dimensions}
+        self.numbers = [LabelNumbers() for _ in dimensions]
+        #: Of one context behind the other.
+        self._codes = array("i")
 
-    def add(
-        self, name: str, paper: str, gold: Sequence[int], labels: Mapping[str, str | None], facts: object
-    ) -> None:
-        """Add a context; it is not part of the dimensions that ``labels`` lacks."""
+    def codes(self, values: Sequence[object]) -> list[int]:
+        """Of what a context has in each dimension."""
+        try:
+            return list(map(getitem, self.numbers, values))
+        except TypeError:
+            # Lists and objects are no keys, and no labels either.
+            labels = (None if isinstance(value, list | dict) else value for value in values)
+            return list(map(getitem, self.numbers, labels))
+
+    def add(self, name: str, paper: str, gold: Sequence[int], codes: Sequence[int], facts: bytes) -> None:
         self.ids.append(name)
-        self.facts.append(digest_of(canonical(facts)))
-        self._gold.add(gold)
+        self._facts += digest_of(facts)
+        self.gold.add(gold)
         self._papers.add(paper)
-        for dimension, builder in self._classes.items():
-            if dimension in labels:
-                builder.add(labels[dimension])
-            else:
-                builder.skip()
+        self._codes.extend(codes)
+
+    def facts_digest(self, *others: bytes) -> str:
+        """Of the facts, in whatever order they stand in the file, and then of these."""
+        facts = np.frombuffer(self._facts, dtype="S32")
+        facts.sort()
+        digest = hashlib.sha256(facts.data)
+        for other in others:
+            digest.update(other)
+        return digest.hexdigest()
 
     def columns(self) -> dict[str, Any]:
         """What a `Collection` is made of."""
-        classes = {name: builder.build(self._dimensions[name]) for name, builder in self._classes.items()}
+        codes = np.frombuffer(self._codes, dtype=np.int32).reshape(-1, len(self.numbers)).T
+        classes = {
+            name: in_order(numbers.labels, column, order)
+            for (name, order), numbers, column in zip(
+                self._dimensions.items(), self.numbers, codes, strict=True
+            )
+        }
         return {
             "ids": self.ids,
-            "gold": self._gold.build(),
+            "gold": self.gold.build(),
             "papers": self._papers.build(),
             "classes": {name: column for name, column in classes.items() if not column.is_empty},
         }

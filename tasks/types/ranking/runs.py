@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, line_records, named_lines, record_id
+from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
 from tasks.types.run_forms import FORMS
-from tasks.types.text import decoded, is_name, json_kind, kind_found
+from tasks.types.text import decoded, is_name, json_kind, json_lines, kind_found
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -82,21 +82,24 @@ Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
     choices = gathering.choices
     form = limits.form
-    records = ((record_id(record.value, form.id), record) for record in line_records(file, problems))
-    for name, line in named_lines(records, choices.rows, gathering, form, problems):
-        if not line.is_sound:
-            continue
-        row = choices.rows[name]
-        candidates = choices.candidates(row)
-        ranking = _ranking(line.value, candidates, limits)
-        declared = read_declared(line.value, candidates) if limits.declares else {}
-        if isinstance(ranking, tuple) and isinstance(declared, dict):
-            gathering.declared.add(row, declared)
-            numbers, tied, scores = ranking
-            kept = limits.kept
-            gathering.add(row, numbers[:kept], None if tied is None else tied[:kept], scores)
-        else:
-            for fault in (own for found in (ranking, declared) if isinstance(found, list) for own in found):
+    for place, (number, value, raw) in enumerate(json_lines(file, problems), start=1):
+        name = record_id(value, form.id)
+        row = choices.row_of(name) if name else None
+        faults: list[Fault] = []
+        if row is not None and not gathering.is_answered(row):
+            candidates = choices.candidates(row)
+            ranking = _ranking(value, candidates, limits)
+            declared = read_declared(value, candidates) if limits.declares else {}
+            if isinstance(ranking, tuple) and isinstance(declared, dict):
+                gathering.declared.add(row, declared)
+                numbers, tied, scores = ranking
+                kept = limits.kept
+                gathering.add(row, numbers[:kept], None if tied is None else tied[:kept], scores)
+                continue
+            faults = [fault for found in (ranking, declared) if isinstance(found, list) for fault in found]
+        record = Record(file.shown, number, place, value, raw)
+        for _, line in named_lines([(name, record)], choices.rows, gathering, form, problems):
+            for fault in faults:
                 line.wrong(*fault)
 
 
@@ -110,7 +113,7 @@ def _ranking(
     if not isinstance(ranked, list):
         return [(f"“{key}” is {kind_found(ranked)}", f"a list of candidates, best first: {example}")]
     try:
-        numbers = [candidates[name] for name in ranked]
+        numbers = list(map(candidates.__getitem__, ranked))
     except (KeyError, TypeError):
         if not all(map(is_name, ranked)):
             return [(f"“{key}” holds something other than ids", f"a list of candidates: {example}")]
@@ -205,7 +208,7 @@ class _Columns:
         """A line with another query than the line before."""
         self._check_length(line - 1)
         choices = self._gathering.choices
-        self._row = row = choices.rows.get(query)
+        self._row = row = choices.row_of(query)
         if row is None:
             self.wrong(line, *unknown_instance(query, choices))
             return
