@@ -16,6 +16,7 @@ from citeboard.teams.api import person
 from citeboard.teams.models import User
 from scoring.acts import gold as acts
 from scoring.acts.declared import numbered
+from scoring.acts.declaring import DECLARE, DECLARE_ANEW
 from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
 from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
 from scoring.api.operations import delete, does, get, post
@@ -299,6 +300,48 @@ does(
         422: OpenApiResponse(RejectedRun, "The file is no gold of this task; nothing was kept."),
     },
     is_upload=True,
+)
+
+REFUSED_FILE = OpenApiResponse(RejectedRun, "The gold or the declaration was refused; nothing was kept.")
+does(
+    DECLARE,
+    "seasons/<slug:slug>/declared-tasks/",
+    operation_id="declare_task",
+    answers=mirror_of_model("DeclaredTask", Task, "The task.", "id slug title"),
+    status=201,
+    responses={422: REFUSED_FILE},
+    is_upload=True,
+)
+
+
+class DeclarationSerializer(serializers.Serializer[Any]):
+    """The files of a declared task's folder."""
+
+    files = serializers.DictField(child=serializers.CharField(), help_text="Their texts, by name.")
+
+
+class DeclaredAnewSerializer(serializers.Serializer[Any]):
+    """What follows."""
+
+    is_scored_again = serializers.BooleanField()
+
+
+@get("tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer)
+def declaration(request: Request, task: Task) -> dict[str, Any]:
+    """The declaration of a task of one's own; for organisers."""
+    if task.declaration is None:
+        raise Http404("The task is a built-in type.")
+    return {"files": task.declaration.files}
+
+
+does(
+    DECLARE_ANEW,
+    "tasks/<int:pk>/declaration/",
+    of=task_to_organise,
+    operation_id="declare_anew",
+    gives=lambda request, again: {"is_scored_again": again},
+    answers=DeclaredAnewSerializer,
+    responses={422: REFUSED_FILE},
 )
 
 does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")

@@ -2,21 +2,31 @@
 
 import datetime as dt
 import tempfile
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.http import Http404
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from citeboard.core import audit, storage
-from citeboard.core.confinement import limits_for_runs, pool
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    limits_for_runs,
+    pool,
+    read_upload,
+)
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
 from scoring.metrics.base import Floats
 from scoring.metrics.own import Call
+from scoring.offline.proposing import PROGRAM, RUNS_MEASURES
 from scoring.worker import baseline_runs
 from scoring.worker.confined import computed
 from scoring.worker.rescoring import GoldRefused, publish_packed, score_new
@@ -27,11 +37,20 @@ from tasks.models.declarations import keep, may_be_run
 from tasks.models.seasons import bump_versions
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.file.plan import BINDING
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures
 from tasks.types import InputRefused, Problem, TaskType, task_types
-from tasks.types.declared.folder import read_declaration
-from tasks.types.declared.own_measures import MeasureFailed, failed
+from tasks.types.declared.folder import CARD, SAMPLE, TOML, read_declaration
+from tasks.types.declared.own_measures import MEASURES, MeasureFailed, failed
 
 SPLIT, PHASE = "test", "open"
+FORMS = {
+    "labels": gettext_lazy("Labels: one or several for each instance"),
+    "ranking": gettext_lazy("Ranking: candidates in order, the best first"),
+    "text": gettext_lazy("Text: compared with references"),
+    "spans": gettext_lazy("Spans: places in a text"),
+    "evidence": gettext_lazy("Evidence: documents and sentences for a claim"),
+    "numbers": gettext_lazy("Numbers: how similar, how good"),
+}
 
 
 class NotDeclared(Refused):
@@ -134,6 +153,47 @@ def change_task(*, task: Task, files: Mapping[str, str], reason: str, by: User) 
         bump_versions(season)
     score_new(made, by=by)
     return is_other and has_runs
+
+
+def draft_of(task: Task) -> dict[str, Any]:
+    declared = task.task_type.declared
+    gold = Gold.objects.filter(task=task).order_by("-number").first()
+    if declared is None:
+        raise Http404(_("The task is a built-in type."))
+    if gold is None:
+        raise NotDeclared(_("the task has no gold that its declaration could be tried on"))
+    files = {name: text for name, text in declared.files.items() if name not in (TOML, CARD)}
+    return {
+        "season": task.season_id, "edits": task.pk, "stored": gold.file, "filename": "gold.zip",
+        "form": declared.form, "slug": declared.name, "title": task.title, "files": files,
+        "card": declared.files[CARD], "task": tomllib.loads(declared.files[TOML])["task"],
+    }  # fmt: skip
+
+
+def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
+    """What a confined process finds in the file."""
+    given = {name: draft[name] for name in ("filename", "form", "slug", "title", "task")}
+    files = without_sample(draft["files"])
+    given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
+    if MEASURES in files:
+        try:
+            season = Season.objects.get(pk=draft["season"])
+            bring_measures(files[MEASURES], by=by, season=season)
+        except MeasuresRefused as refused:
+            return {"problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]}
+        given[RUNS_MEASURES] = True
+    with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
+        path = storage.local_copy(storage.gold, draft["stored"], Path(folder))
+        try:
+            with read_upload(PROGRAM, path, given, owner=by, limits=limits_for_organisers()) as done:
+                told: dict[str, Any] = done.result
+        except UploadUnreadable as unreadable:
+            told = {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
+    return told
+
+
+def without_sample(files: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in files.items() if not name.startswith(f"{SAMPLE}/")}
 
 
 def _packed(task: Task, task_type: TaskType, stored: str, filename: str, by: User) -> KeptGold:

@@ -517,6 +517,9 @@ TABLE = {
         TOKEN_FIRST,
         TOKEN_FIRST,
     ),
+    "api:declare-task": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    # The scene's task is a built-in type.
+    "api:declaration": Row((401, *(404,) * 7), (401, *(404,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
     "api:seal-gold": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:delete-gold": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:rescoring": Row(
@@ -738,7 +741,7 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     phase = phase or scene.phase
     task = phase.task
     number = {"token-revoke": scene.token.pk, "bundle": scene.bundle.pk}
-    number |= dict.fromkeys(("api:task", "api:published", "api:gold"), task.pk)
+    number |= dict.fromkeys(("api:task", "api:published", "api:gold", "api:declaration"), task.pk)
     number |= dict.fromkeys(OF_A_JOB, scene.job.pk)
     number |= dict.fromkeys(("api:seal-gold", "api:delete-gold"), scene.values["gold"])
     number |= {f"api:{of_sheet}": scene.sheet.pk for of_sheet in SHEET_IN_THE_API}

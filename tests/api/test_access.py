@@ -159,6 +159,10 @@ ACCESS = {
     "POST repeat_delivery": (401, 404, 404, 404, 200, 200),
     "GET gold": (401, 404, 404, 404, 200, 200),
     "POST publish_gold": (401, 404, 404, 404, 422, 422),
+    "POST declare_task": (401, 404, 404, 404, 400, 400),
+    # The world's task is a built-in type; others are in tests/pages/test_declaring.py.
+    "GET declaration": (401, *(404,) * 5),
+    "POST declare_anew": (401, *(404,) * 5),
     "POST times": (401, 404, 404, 404, 200, 200),
     "GET export": EVERYBODY,
     "POST describe": (401, 404, 404, 200, 403, 403),

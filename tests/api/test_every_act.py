@@ -32,6 +32,8 @@ BY_OPERATION = {
     "season-file": "organise-file",
     "publish_gold": "organise-gold organise-launch",
     "delete_settings": "organise-delete",
+    "declare_task": "organise-settings-declare",
+    "declare_anew": "organise-settings-declaration",
     "delete_phase": "organise-settings-delete-phase",
     "delete_task": "organise-settings-delete-task",
     "change_settings": (
@@ -70,9 +72,6 @@ BY_NONE = {
         "account-delete account_logout account_confirm_email first-organiser tokens token-revoke unsubscribe"
     ),
     "staff alone, for all seasons at once: `manage.py import_labels`": "organise-labels-share",
-    "a folder with its files is the form of programs: `load_season`": (
-        "organise-settings-declare organise-settings-declaration"
-    ),
     "nothing is kept: `citeboard score` does it without a site": "try",
 }
 

@@ -14,6 +14,7 @@ from citeboard.core import storage
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tests import factories
+from tests.api.conftest import API
 from tests.pages.reading import text_of
 from tests.scoring import boards
 
@@ -91,6 +92,35 @@ def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_i
     assert set(scored.values_list("built_in", flat=True)) == {"majority", "prior"}
     board = client.get(boards.address("board", Phase.objects.get())).content.decode()
     assert "majority" in board
+
+
+def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_it_anew(client, season):
+    where, gold = f"{API}/seasons/one/declared-tasks/", lines(sentences())
+    dates = {"opens": "2026-05-01 00:00", "closes": "2091-05-01 23:59 AoE"}
+
+    def sent(content: bytes, **more):
+        file = SimpleUploadedFile("gold.jsonl", content)
+        given = {"title": "Why cite", "form": "labels", "file": file, **dates, **more}
+        return client.post(where, given)
+
+    refused = sent(b"nothing")
+    assert (refused.status_code, bool(refused.json()["problems"])) == (422, True)
+    wrong = sent(gold, declaration="title = ")
+    assert (wrong.status_code, list(wrong.json()["errors"])) == (400, ["declaration"])
+    assert not Task.objects.exists()
+    made = sent(gold)
+    assert (made.status_code, made.json()["slug"]) == (201, "why-cite")
+    assert not storage.gold.listdir("drafts")[1]
+    task = Task.objects.get()
+    assert (task.gold.get().instances, task.phases.get().closes.year) == (40, 2091)
+
+    address = f"{API}/tasks/{task.pk}/declaration/"
+    files = client.get(address).json()["files"]
+    text = files["task.toml"].replace('title = "Why cite"', 'title = "Why they cite"')
+    assert client.post(address, {"declaration": text}).json() == {"is_scored_again": False}
+    assert Task.objects.get().task_type.title == "Why they cite"
+    by_hand = sent(gold, title="Once more", declaration=text)
+    assert (by_hand.status_code, by_hand.json()["slug"]) == (201, "once-more")
 
 
 @pytest.fixture

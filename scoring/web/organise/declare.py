@@ -2,9 +2,6 @@
 
 import datetime as dt
 import secrets
-import tempfile
-import tomllib
-from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -16,22 +13,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core import storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.words import counted
-from citeboard.teams.models import User
 from scoring.acts.declared import LinesField, MomentField
-from scoring.offline.proposing import DAMAGED, ITSELF, PROGRAM, RUNS_MEASURES
+from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, sent
-from scoring.worker.declaring import NotDeclared, change_task, free_slug, new_task
+from scoring.worker.declaring import (
+    FORMS,
+    change_task,
+    draft_of,
+    free_slug,
+    look_at,
+    new_task,
+    without_sample,
+)
 from scoring.worker.rescoring import GoldRefused
-from tasks.models import Gold, Season, Task
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.models import Season, Task
 from tasks.submissions.uploads import received
 from tasks.types.declared.baselines import BASELINES
-from tasks.types.declared.folder import CARD, SAMPLE, TOML
 from tasks.types.declared.own_measures import MEASURES, read_measures
 from tasks.types.declared.proposals import measures_of
-from tasks.types.problems import Problem, capped, from_values
+from tasks.types.problems import capped, from_values
 
 Told = dict[str, Any]
 #: Characters of a `measures.py`.
@@ -39,14 +40,6 @@ MAX_MEASURES = 50_000
 SALT, A_DAY = "declared-task", 86_400
 #: For how long the first phase is proposed to be open.
 OPEN_FOR = dt.timedelta(days=90)
-FORMS = {
-    "labels": gettext_lazy("Labels: one or several for each instance"),
-    "ranking": gettext_lazy("Ranking: candidates in order, the best first"),
-    "text": gettext_lazy("Text: compared with references"),
-    "spans": gettext_lazy("Spans: places in a text"),
-    "evidence": gettext_lazy("Evidence: documents and sentences for a claim"),
-    "numbers": gettext_lazy("Numbers: how similar, how good"),
-}
 #: What [task.answer] says by form: fields of the gold, choices, lines, words and numbers.
 FIELD, LINES, WORD, NUMBER = "field", "lines", "word", "number"
 GIVEN = ("none", "optional", "needed")
@@ -257,8 +250,8 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
     context: Told = {"edits": task}
     draft = _draft_sent(request, season, task)
     if draft is None and task is not None:
-        draft = _draft_of(task)
-        told = _looked(request.user, draft)
+        draft = draft_of(task)
+        told = look_at(draft, request.user)
         return context | _shown(DeclarationForm(None, {**draft, **_facts(told)}, season), told)
     if draft is None:
         first = GoldOfTask(**sent(request), label_suffix="")
@@ -278,7 +271,7 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
     form = DeclarationForm(request.POST, draft, season)
     if not form.is_valid():
         return context | {"form": form}
-    told = _looked(request.user, {**draft, "task": form.declared(), "card": form.cleaned_data["card"]})
+    told = look_at({**draft, "task": form.declared(), "card": form.cleaned_data["card"]}, request.user)
     if "save" not in request.POST or told["problems"]:
         return context | _shown(form, told)
     with refusals_at(form, None):
@@ -298,7 +291,7 @@ def _saved(
     told: Told,
 ) -> str:
     given = form.cleaned_data
-    files = {**_without_sample(draft["files"]), **told["files"]}
+    files = {**without_sample(draft["files"]), **told["files"]}
     if task is not None:
         again = change_task(task=task, files=files, reason=given["reason"], by=request.user)
         words = _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
@@ -325,22 +318,8 @@ def _begun(request: SignedInRequest, season: Season, first: GoldOfTask, slug: st
             "form": given["form"], "slug": slug, "title": given["title"], "task": None, "files": {},
             "card": "",
         }  # fmt: skip
-        told = _looked(request.user, draft)
+        told = look_at(draft, request.user)
     return {**draft, **_facts(told)}, told
-
-
-def _draft_of(task: Task) -> Told:
-    declared = task.task_type.declared
-    gold = Gold.objects.filter(task=task).order_by("-number").first()
-    assert declared is not None
-    if gold is None:
-        raise NotDeclared(_("the task has no gold that its declaration could be tried on"))
-    files = {name: text for name, text in declared.files.items() if name not in (TOML, CARD)}
-    return {
-        "season": task.season_id, "edits": task.pk, "stored": gold.file, "filename": "gold.zip",
-        "form": declared.form, "slug": declared.name, "title": task.title, "files": files,
-        "card": declared.files[CARD], "task": tomllib.loads(declared.files[TOML])["task"],
-    }  # fmt: skip
 
 
 def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told | None:
@@ -354,32 +333,6 @@ def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told
 
 def _facts(told: Told) -> Told:
     return {name: told[name] for name in ("task", "fields", "instances", "card") if name in told}
-
-
-def _looked(by: User, draft: Told) -> Told:
-    """What a confined process finds in the file."""
-    given = {name: draft[name] for name in ("filename", "form", "slug", "title", "task")}
-    files = _without_sample(draft["files"])
-    given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
-    if MEASURES in files:
-        try:
-            season = Season.objects.get(pk=draft["season"])
-            bring_measures(files[MEASURES], by=by, season=season)
-        except MeasuresRefused as refused:
-            return {"problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]}
-        given[RUNS_MEASURES] = True
-    with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
-        path = storage.local_copy(storage.gold, draft["stored"], Path(folder))
-        try:
-            with read_upload(PROGRAM, path, given, owner=by, limits=limits_for_organisers()) as done:
-                told: Told = done.result
-        except UploadUnreadable as unreadable:
-            told = {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
-    return told
-
-
-def _without_sample(files: Told) -> Told:
-    return {name: text for name, text in files.items() if not name.startswith(f"{SAMPLE}/")}
 
 
 def _problems(told: Told) -> Told:

@@ -1,0 +1,123 @@
+"""A task of one's own, declared by its folder's files and made with its gold; and declared anew."""
+
+import secrets
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files import File
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.core import storage
+from citeboard.teams.models import User
+from scoring.acts.declared import ActForm, MomentField, by_organisers
+from scoring.worker.declaring import (
+    FORMS,
+    change_task,
+    draft_of,
+    free_slug,
+    look_at,
+    new_task,
+    without_sample,
+)
+from tasks.models import Season, Task
+from tasks.submissions.uploads import received
+from tasks.types import InputRefused
+from tasks.types.declared.folder import CARD, TOML
+from tasks.types.declared.own_measures import MEASURES
+from tasks.types.problems import from_values
+
+MAX_TEXT = 50_000
+
+
+class DeclarationForm(ActForm):
+    """Files of a task's folder; those that are left out stay as they are."""
+
+    declaration, card, measures = (
+        forms.CharField(max_length=MAX_TEXT, required=False, strip=False) for _name in (TOML, CARD, MEASURES)
+    )
+    reason = forms.CharField(max_length=500, required=False)
+    api = {
+        "declaration": f"The text of `{TOML}`.",
+        "card": f"The text of `{CARD}`, which participants read.",
+        "measures": f"The text of `{MEASURES}`, which the site may want to approve first.",
+        "reason": "Where numbers change and there are runs: what was corrected; teams read it.",
+    }
+
+
+class NewTaskForm(DeclarationForm):
+    """Gold, and files of the task's folder; what is left out is proposed from the gold."""
+
+    reason = None  # type: ignore[assignment]
+    title = forms.CharField(max_length=100)
+    form = forms.ChoiceField(choices=list(FORMS.items()))
+    file = forms.FileField()
+    opens = MomentField()
+    closes = MomentField()
+    api = {
+        **DeclarationForm.api,
+        "form": "Of an answer.",
+        "file": "The gold: JSON lines, JSON, CSV or TSV; with candidates or documents a zip of both.",
+    }
+
+
+def _declared(text: str, slug: str) -> dict[str, Any] | None:
+    """The table `task` of a declaration, under this name in addresses; None where nothing is declared."""
+    try:
+        return {**tomllib.loads(text)["task"], "slug": slug} if text else None
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as wrong:
+        words = gettext("This is no declaration: %(why)s.") % {"why": wrong}
+        raise ValidationError({"declaration": words}) from wrong
+
+
+def _looked(draft: Mapping[str, Any], by: User) -> dict[str, str]:
+    """The files of the folder, with a sample. Raises InputRefused."""
+    told = look_at(draft, by)
+    if told["problems"]:
+        raise InputRefused(from_values(told["problems"]))
+    return {**without_sample(draft["files"]), **told["files"]}
+
+
+def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
+    title, measures = given["title"], given["measures"].strip()
+    slug = free_slug(season, title)
+    task = _declared(given["declaration"], slug)
+    with received(file) as upload:
+        with upload.path.open("rb") as content:
+            stored = storage.gold.save(f"drafts/{secrets.token_hex(16)}.upload", File(content))
+        filename = upload.filename
+    draft = {
+        "season": season.pk, "stored": stored, "filename": filename, "form": given["form"], "slug": slug,
+        "title": title, "task": task, "card": given["card"],
+        "files": {MEASURES: f"{measures}\n"} if measures else {},
+    }  # fmt: skip
+    try:
+        files = _looked(draft, by)
+        return new_task(
+            season=season, files=files, stored=stored, filename=filename,
+            opens=given["opens"], closes=given["closes"], by=by,
+        )  # fmt: skip
+    finally:
+        storage.gold.delete(stored)
+
+
+def _declare_anew(*, task: Task, declaration: str, card: str, measures: str, reason: str, by: User) -> bool:
+    draft = draft_of(task)
+    draft["task"] = _declared(declaration, draft["slug"]) or draft["task"]
+    draft["card"] = card or draft["card"]
+    draft["files"] |= {MEASURES: f"{measures.strip()}\n"} if measures else {}
+    return change_task(task=task, files=_looked(draft, by), reason=reason, by=by)
+
+
+DECLARE = by_organisers(
+    _declare,
+    "Make a task of one's own from its gold, with a phase and its baselines; for organisers.",
+    _("%(task)s is saved."),
+    form=NewTaskForm,
+)
+DECLARE_ANEW = by_organisers(
+    _declare_anew, "Declare a task of one's own anew; for organisers.", form=DeclarationForm
+)
