@@ -103,6 +103,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         said = said.before(about).before(found.about)
     except PoolFull:
         found, unread = unread_findings(), Unread.of(metadata)
+    upload.step_aside()
     with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
         lock_entry(phase, team)
         if before := _sent_before(phase, team, details, sha256):
@@ -132,6 +133,7 @@ def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: s
 def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = None) -> run_card.Findings:
     task, sender = phase.task, run_card.sender_of(by, upload, team)
     index = index_file(_current_gold(phase))
+    upload.step_aside()
     return run_card.findings_of(
         upload, task_type=task.task_type, index=index, options=task.options, sender=sender
     )

@@ -11,10 +11,10 @@ import re
 import secrets
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from rest_framework.throttling import BaseThrottle
 from citeboard.core import storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.confinement import pool
-from citeboard.core.door import Door
+from citeboard.core.door import Door, Elsewhere
 from citeboard.core.refusals import Refused
 from tasks.models import Submission
 
@@ -62,6 +62,8 @@ class Upload:
     begun_at: dt.datetime | None = None
     #: From which it came; readers of files are shared out by it.
     network: str = ""
+    #: To be called where a step of the work ends, outside of transactions: others may go first.
+    step_aside: Callable[[], None] = field(default=lambda: None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "filename", safe_filename(self.filename))
@@ -131,8 +133,8 @@ def received(file: UploadedFile[Any]) -> Iterator[Upload]:
     """As it came, once it is its turn."""
     account, network = (str(getattr(file, name, None) or "") for name in ("account", "network"))
     visit = door().visit(account or network, network, (file.size or 0) / MEGABYTE)
-    with visit, _received(file) as upload:
-        yield upload
+    with visit as own, _received(file) as upload:
+        yield replace(upload, step_aside=partial(door().step_aside, own))
 
 
 @contextmanager
@@ -164,7 +166,8 @@ def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
 @cache
 def door() -> Door:
     processors = len(os.sched_getaffinity(0)) // settings.WEB_WORKERS
-    return Door(pool().turns.kept_waiting, size=max(1, min(settings.CHECKS, processors)))
+    size = max(1, min(settings.CHECKS, processors))
+    return Door(pool().turns.kept_waiting, size, Elsewhere(settings.WORK_DIR / "door"))
 
 
 def upload_limit() -> int:

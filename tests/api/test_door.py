@@ -1,13 +1,17 @@
 """Whose upload a web process takes on next."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from citeboard.core import door as door_module
+from citeboard.core.confined.pool import environment
 from citeboard.core.confined.turns import HALF, KeptWaiting
-from citeboard.core.door import Door, TooManyAtOnce, Visit
+from citeboard.core.door import Door, Elsewhere, TooManyAtOnce, Visit
 from tasks.models import Submission
 from tasks.submissions import uploads
 from tests.api.sending import check, run_file, send
@@ -199,6 +203,106 @@ def test_an_upload_that_leaves_lets_the_next_in():
         order.append("first")
     thread.join(60)
     assert order == ["first", "second"]
+
+
+@pytest.fixture
+def two_processes(tmp_path):
+    """A crowd of this one, and what tells of an upload that is at work in the other."""
+    code = (
+        "import sys; from pathlib import Path; from citeboard.core.door import Elsewhere\n"
+        "there = Elsewhere(Path(sys.argv[1]))\n"
+        "for line in sys.stdin: there.tell(int(line) if line.strip() else None); print(flush=True)"
+    )
+    path = tmp_path / "work" / "door"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=environment([settings.BASE_DIR / "platform"]),
+    ) as other:  # fmt: skip
+
+        def tell(least):
+            other.stdin.write(f"{least}\n")
+            other.stdin.flush()
+            other.stdout.readline()
+
+        crowd = Crowd()
+        crowd.door._elsewhere = Elsewhere(path)
+        yield crowd, tell
+        other.stdin.close()
+
+
+def test_whose_account_has_several_here_steps_aside_for_one_that_kept_others_waiting_for_less(clock):
+    crowd = Crowd()
+    crowd.kept_waiting.add(("account mallory", "account alone"), 5)
+    hostile, _ = crowd.come("mallory"), crowd.come("mallory")
+    aside = crowd.door._is_to_step_aside
+    assert not aside(hostile)
+    one_of_several, _ = several = crowd.come("carla"), crowd.come("carla")
+    assert one_of_several.is_let_in.is_set()
+    assert not aside(hostile)
+    for visit in several:
+        crowd.leave(visit)
+    honest = crowd.come("anna")
+    assert aside(hostile)
+    assert not aside(honest)
+    crowd.leave(honest)
+    assert not aside(hostile)
+    crowd.kept_waiting.add(("account bert",), 5)
+    crowd.door._begin(crowd.come("bert"))
+    assert not aside(hostile)
+    # As before a deadline: each has sent one.
+    alone, honest = crowd.come("alone"), crowd.come("anna")
+    assert honest.is_let_in.is_set()
+    assert not aside(alone)
+
+
+def test_it_steps_aside_for_what_is_at_work_in_another_process_too(two_processes, clock):
+    crowd, tell = two_processes
+    crowd.kept_waiting.add(("account mallory",), 5)
+    hostile, _ = crowd.come("mallory"), crowd.come("mallory")
+    aside, steps = crowd.door._is_to_step_aside, int(5 / door_module.STEP)
+    assert not aside(hostile)
+    for least, is_before in ((0, True), (steps - 1, True), (steps, False), ("", False)):
+        tell(least)
+        assert aside(hostile) == is_before
+    tell(0)
+    # What is at work here stays told while one asks.
+    crowd.kept_waiting.add(("account anna",), 1)
+    honest = crowd.come("anna")
+    assert crowd.door._tell() == int(1 / door_module.STEP)
+    crowd.leave(honest)
+    assert aside(hostile)
+
+
+def test_nobody_steps_aside_for_long_and_that_time_is_not_held_against_him(monkeypatch):
+    now, crowd = [1000.0], Crowd()
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    monkeypatch.setattr(door_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(door_module.time, "sleep", sleep)
+    crowd.kept_waiting.add(("account mallory",), 5)
+    hostile, _, honest = crowd.come("mallory"), crowd.come("mallory"), crowd.come("anna")
+    for _ in range(2):
+        crowd.door.step_aside(hostile)
+    assert door_module.LONG <= now[0] - 1000 < door_module.LONG + 2 * door_module.GLANCE
+    assert hostile.began == now[0]
+    assert honest.began == 1000
+
+
+def test_an_upload_steps_aside_before_it_is_read_and_before_it_is_stored(world, monkeypatch):
+    steps, door, outside = [], Door(KeptWaiting(), size=1), len(connection.savepoint_ids)
+
+    def note(visit):
+        assert len(connection.savepoint_ids) == outside
+        steps.append(Submission.objects.count())
+
+    monkeypatch.setattr(door, "step_aside", note)
+    monkeypatch.setattr(uploads, "door", lambda: door)
+    assert send(world.member, world.phase).status_code == 201
+    assert steps == [0, 0, 0]
+    assert check(world.member, world.phase).status_code == 200
+    assert steps == [0, 0, 0, 1, 1]
 
 
 @pytest.mark.django_db(transaction=True)
