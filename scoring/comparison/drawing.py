@@ -124,7 +124,7 @@ def drawn(
     parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
     if any(judged.values()):
         heading = _("The cited paper") if form == SENTENCES else _("The passages")
-        sentences = Part(heading, "paper", _sentences(judged))
+        sentences = Part(heading, "paper", _sentences(form, judged))
         if form == SENTENCES:
             return [*parts, sentences]
         parts.append(sentences)
@@ -202,7 +202,7 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
     return [piece for piece in (*pieces, Piece(text[end:])) if piece.text]
 
 
-def _sentences(judged: Mapping[str, Judged]) -> list[Line]:
+def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
     """The sentences of all runs in the order of the paper, each with who has it."""
     order: dict[str, list[tuple[str, str]]] = {}
     for name, outcomes in judged.items():
@@ -215,7 +215,7 @@ def _sentences(judged: Mapping[str, Judged]) -> list[Line]:
         having = [name for name, outcome in told if outcome in (RIGHT, ALIKE, WRONG)]
         kind = BOTH if in_gold and having else GOLD if in_gold else ANSWER if having else ""
         if len(judged) == 1:
-            words = str(OUTCOME_LABELS.get(told[0][1], ""))
+            words = str(OUTCOME_LABELS.get(told[0][1], "")) if form == SENTENCES else _whose(kind)
         else:
             words = ", ".join([*([_("gold")] if in_gold else []), *having])
         lines.append(Line([Piece(sentence, kind)], kind, words))
@@ -247,9 +247,12 @@ def _candidate(line: str) -> str:
 
 def _as_lines(text: str, others: Sequence[str], own: str) -> list[Line]:
     there = {line for other in others for line in other.split("\n")}
-    words = {BOTH: _("gold and answer"), GOLD: _("gold alone"), ANSWER: _("answer alone")}
     kinds = [(line, BOTH if line in there else own if others else "") for line in text.split("\n")]
-    return [Line([Piece(line, kind)], kind, words.get(kind, "")) for line, kind in kinds]
+    return [Line([Piece(line, kind)], kind, _whose(kind)) for line, kind in kinds]
+
+
+def _whose(kind: str) -> str:
+    return {BOTH: _("gold and answer"), GOLD: _("gold alone"), ANSWER: _("answer alone")}.get(kind, "")
 
 
 def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:

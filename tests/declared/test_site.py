@@ -272,7 +272,8 @@ def test_a_drawn_instance_has_probabilities_of_labels_and_the_sentences_of_evide
     drawn = " ".join(client.get(there).content.decode().split())
     passages = drawn[drawn.index("The passages<") : drawn.index("Gold<")]
     assert re.search(
-        r'<mark class="both">\[12:0\] Stones are silent.</mark> <span class="who">right</span>', passages
+        r'<mark class="both">\[12:0\] Stones are silent.</mark> <span class="who">gold and answer</span>',
+        passages,
     )
     client.logout()
     assert client.get(there).status_code == 404
