@@ -181,7 +181,8 @@ class Act:
     or by what was made and what was filled in. Where the service says itself what is wrong with a field
     nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed`` is first done
     in a transaction that is taken back, see `scoring.acts.rehearsal`; ``ready`` makes of what is filled in
-    what the service takes, outside of any; what ``is_final`` cannot be taken back.
+    what the service takes, outside of any; what ``is_final`` cannot be taken back, what ``makes_season``
+    answers a new one.
     """
 
     service: Callable[..., Any]
@@ -193,6 +194,7 @@ class Act:
     refused: Words = ""
     is_rehearsed: bool = False
     is_final: bool = False
+    makes_season: bool = False
     ready: Callable[[Mapping[str, Any], User], Mapping[str, Any]] = lambda filled, by: filled
 
     @property

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core import audit
+from citeboard.core.instants import written_instant
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, listed
@@ -35,6 +36,7 @@ from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Submi
 from tasks.notifications.events import OF_DATES
 from tasks.notifications.wording import words_of
 from tasks.seasons.file.entries import phase_prefix, task_prefix
+from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.webhooks.services import holding
 
 #: Settings of a task or a phase from which no result follows.
@@ -77,11 +79,37 @@ class GoldStep:
     shared: list[str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class MadePhase:
+    """A phase of a season that is made, in words."""
+
+    title: str
+    opens: str
+    closes: str
+    board: str
+    own_scores: str
+    frozen: str
+    gold: str
+
+    @classmethod
+    def of(cls, phase: Phase) -> "MadePhase":
+        return cls(
+            title=f"{phase.task}, {phase}",
+            opens=written_instant(phase.opens, phase.zone),
+            closes=written_instant(phase.closes, phase.zone) if phase.has_end else _("no end"),
+            board=describe_board(phase),
+            own_scores=phase.get_own_scores_display(),
+            frozen=describe_freeze(phase),
+            gold=_("given out") if phase.gold_is_public else _("not given out"),
+        )
+
+
 @dataclass(kw_only=True)
 class Rehearsal:
     """What would be done, in the words of the history, and what follows for whom."""
 
     done: list[str] = field(default_factory=list)
+    made: list[MadePhase] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -98,7 +126,7 @@ class Rehearsal:
 
     @property
     def asks(self) -> bool:
-        consequences = (self.seen, self.told, self.posted, self.scored, self.moved)
+        consequences = (self.made, self.seen, self.told, self.posted, self.scored, self.moved)
         return self.asks_for_name or any(consequences)
 
     @property
@@ -110,7 +138,7 @@ class Rehearsal:
         """Of what it was computed from, but for instants, which are others with every look."""
         told = [(told.kind, told.people) for told in self.told]
         before = [(change["key"], change["before"]) for change in self.changes]
-        facts = [self.seen, told, self.gold, self.scored, self.moved, self.confirmed, before]
+        facts = [self.made, self.seen, told, self.gold, self.scored, self.moved, self.confirmed, before]
         early = [(early.phase.pk, early.kind) for early in self.early.told] if self.early else []
         return hashlib.sha256(repr([*facts, early]).encode()).hexdigest()[:32]
 
@@ -146,12 +174,18 @@ def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Sai
     if not act.is_rehearsed:
         return act(thing, by, **filled)
     ready = act.ready(filled, by)
+    if act.makes_season:
+        if not said.goes_on(rehearsal := _drafted(lambda: act(thing, by, **ready))):
+            raise AskFirst(rehearsal)
+        return act(thing, by, **ready)
     season = season_of(thing)
     return done(season, by, lambda: act(thing, by, **ready), said, is_final=act.is_final)
 
 
 def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
     ready = act.ready(filled, by)
+    if act.makes_season:
+        return _drafted(lambda: act(thing, by, **ready))
     return rehearse(season_of(thing), lambda: act(thing, by, **ready), is_final=act.is_final)
 
 
@@ -213,6 +247,19 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         found.scorings = [_scoring(phase, after) for pk, phase in after.phases.items() if pk in again]
         found.moved = list(_moved(before, after))
         found.confirmed = list(_confirmed(before, after, changes))
+        transaction.set_rollback(True)
+    return found
+
+
+def _drafted(do: Callable[[], Season]) -> Rehearsal:
+    """Of a season that would be made: nothing is anybody else's before it is public."""
+    with transaction.atomic():
+        mark = _last(Notification)
+        made = do()
+        found = Rehearsal(name=made.title, done=[entry.words for entry in audit.history(made)])
+        phases = Phase.objects.filter(task__season=made).select_related("task__season")
+        found.made = [MadePhase.of(phase) for phase in phases.order_by("task__position", "position")]
+        found.told = list(_told(Notification.objects.filter(pk__gt=mark)))
         transaction.set_rollback(True)
     return found
 

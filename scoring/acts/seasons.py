@@ -659,6 +659,8 @@ CLONE = by_organisers(
     "Make next year's season: its tasks and phases, later, without people, gold and runs.",
     _("%(season)s is a draft; its phases and its gold are yours to look through."),
     form=CloneForm,
+    is_rehearsed=True,
+    makes_season=True,
 )
 FROM_PRESET = Act(
     _from_preset,
@@ -669,6 +671,8 @@ FROM_PRESET = Act(
     ),
     of=preset_for,
     form=PresetForm,
+    is_rehearsed=True,
+    makes_season=True,
 )
 GIVE_ROLE = by_organisers(
     _give_role,

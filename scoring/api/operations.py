@@ -30,7 +30,7 @@ from citeboard.core.api import readable_anywhere
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from scoring.acts.declared import ROWS, Act, in_season, numbered
-from scoring.acts.rehearsal import GoldStep, Moved, Rehearsal, Said, Told, perform, rehearsed
+from scoring.acts.rehearsal import GoldStep, MadePhase, Moved, Rehearsal, Said, Told, perform, rehearsed
 from scoring.api.serializers import form_of, mirror
 from tasks.gold.content import Compared
 from tasks.gold.early import GOING_ON, GoingOn, going_on
@@ -112,6 +112,7 @@ for _part, _meaning in {
     Told: "What people would be told; `title` and `text` are the words of one of them.",
     Compared: "Instances of the version before and of the new one.",
     GoldStep: "A new version of a split's gold.",
+    MadePhase: "A phase of a season that would be made, in words.",
     Moved: "A run that would rank otherwise; a rank is empty where it stands on no board.",
 }.items():
     mirror(_part.__name__, _part, _meaning)
@@ -130,6 +131,14 @@ RehearsalSerializer = mirror(
     digest=serializers.CharField(help_text="Of what this was computed from."),
 )
 DRY_RUN = OpenApiParameter("dry_run", bool, description="Say what would be done and follow, and do nothing.")
+
+
+def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
+    """Raises ValidationError where it is asked of what nothing rehearses."""
+    is_asked = request.query_params.get("dry_run", "").lower() in ("true", "1")
+    if is_asked and not is_rehearsed:
+        raise ValidationError({"dry_run": ["This can only be done: nothing rehearses it."]})
+    return is_asked
 
 
 def said_in(request: Request) -> Said:
@@ -174,6 +183,7 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
     is_open: bool = False,
     is_upload: bool = False,
     lets_out: bool = False,
+    takes_dry_runs: bool = False,
     name: str = "",
     operation_id: str = "",
     summary: str = "",
@@ -191,8 +201,8 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
     Errors that follow from all this are described with it; ``responses`` adds others, ``without`` leaves one
     out. ``is_open`` lets in whoever has not signed in, and lets scripts of other sites read. An upload has
     its own limits. An act of organisers, and what ``lets_out`` something otherwise, may be gone on
-    with where that is before its time. The route's ``name`` and ``operation_id`` are the function's unless
-    given.
+    with where that is before its time; what ``takes_dry_runs`` asks itself whether it is one. The route's
+    ``name`` and ``operation_id`` are the function's unless given.
     """
 
     def declare(function: F) -> F:
@@ -203,6 +213,7 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
                 raise NotAuthenticated
             values = list(captured.values())
             arguments = [of(request.user, *values[:taken]), *values[taken:]] if of else values
+            is_dry_run(request, is_rehearsed=takes_dry_runs or method == "GET")
             if is_upload:
                 api.require_length(request)
             if form is not None:
@@ -292,9 +303,7 @@ def does(
             sent = takes(request, thing, sent)
         elif act.form is not None and act.form.mirrors:
             sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(sent)
-        if request.query_params.get("dry_run", "").lower() in ("true", "1"):
-            if not act.is_rehearsed:
-                raise ValidationError({"dry_run": ["This can only be done: nothing rehearses it."]})
+        if is_dry_run(request):
             return Response(RehearsalSerializer(rehearsed(act, thing, person(request), sent)).data)
         return gives(request, perform(act, thing, person(request), sent, said_in(request)))
 
@@ -308,6 +317,7 @@ def does(
         answered = declared["responses"].get(200, declared.get("answers"))
         declared["responses"][200] = _or_rehearsal(answered, declared["operation_id"])
         declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN]
+    declared["takes_dry_runs"] = act.is_rehearsed
     operation(method, address, **{"of": _finder(act, address), **declared})(function)
 
 

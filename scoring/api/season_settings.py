@@ -18,8 +18,18 @@ from scoring.acts import gold as acts
 from scoring.acts.declared import numbered
 from scoring.acts.declaring import DECLARE, DECLARE_ANEW
 from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
+from scoring.acts.rehearsal import perform, rehearsed
 from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
-from scoring.api.operations import delete, does, get, post
+from scoring.api.operations import (
+    DRY_RUN,
+    RehearsalSerializer,
+    delete,
+    does,
+    get,
+    is_dry_run,
+    post,
+    said_in,
+)
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import (
     ObjectField,
@@ -36,7 +46,6 @@ from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import Fault, load_season_text
 from tasks.seasons.file.plan import Decisions, settings_now
-from tasks.seasons.history import delete_phase, delete_task
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
@@ -107,18 +116,28 @@ does(
 )
 
 
-@delete("seasons/<slug:slug>/settings/<str:prefix>/", of=season_to_organise, name="settings-row")
-def delete_settings(request: Request, season: Season, prefix: str) -> None:
+@delete(
+    "seasons/<slug:slug>/settings/<str:prefix>/",
+    of=season_to_organise,
+    takes_dry_runs=True,
+    parameters=[DRY_RUN],
+    responses={200: RehearsalSerializer},
+    name="settings-row",
+)
+def delete_settings(request: Request, season: Season, prefix: str) -> Response | None:
     """Delete a task, such as tasks.1a, or a phase without runs, or (season) a draft; for organisers."""
     row = season if prefix == SEASON else rows_of(season, held=False).get(prefix)
     if isinstance(row, Season):
+        is_dry_run(request, is_rehearsed=False)
         delete_season(season=row, by=person(request))
-    elif isinstance(row, Task):
-        delete_task(task=row, by=person(request))
-    elif isinstance(row, Phase):
-        delete_phase(phase=row, by=person(request))
-    else:
+        return None
+    if not isinstance(row, Task | Phase):
         raise Http404("The season has no task or phase of this name.")
+    act = DELETE_TASK if isinstance(row, Task) else DELETE_PHASE
+    if is_dry_run(request):
+        return Response(RehearsalSerializer(rehearsed(act, row, person(request), {})).data)
+    perform(act, row, person(request), {}, said_in(request))
+    return None
 
 
 does(

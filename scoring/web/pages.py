@@ -122,6 +122,8 @@ class Pages:
             except WouldLetOut as early:
                 return asked_again(request, early, **self._context(thing), part=part)
             except AskFirst as asked:
+                if asked.rehearsal.made:
+                    return ask_first(request, asked.rehearsal)
                 return shown_first(request, asked.rehearsal, season_of(thing), part=part)
             except (Refused, ValidationError) as refused:
                 if not is_act:

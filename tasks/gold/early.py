@@ -110,7 +110,9 @@ def ask_first(
     posted = [(name, one) for name, values in lists for one in values] + list(stored)
     files = () if stored else request.FILES
     shown = {"rehearsal": rehearsal, "posted": posted, "files": files, **context}
-    return render(request, "organise/rehearsal.html", shown, status=409)
+    # Of a season that is yet to be made there are no pages of organisers.
+    template = "organise/rehearsal.html" if "season" in context else "organise/rehearsal_of_draft.html"
+    return render(request, template, shown, status=409)
 
 
 def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:

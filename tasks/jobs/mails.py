@@ -125,6 +125,13 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
     if last is not None and last + TOGETHER > database_now():
         end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
         return []
+    # One that could be taken back until now waits for what was told meanwhile and still can be.
+    if row.created_at + TOGETHER <= database_now():
+        others = own.filter(job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER)
+        until = others.filter(job__due_at__gt=database_now(), job__due_at__lte=row.created_at + 2 * TOGETHER)
+        if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
+            end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
+            return []
     for told in own.filter(job__in=NOTIFICATIONS.due.order_by()).order_by("pk"):
         other = claim(told.job_id or 0, job.lease_owner, NOTIFICATIONS.due)
         if other is not None and _is_wanted(told):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.audit import history
@@ -12,6 +11,7 @@ from tasks.models import Organiser, Season
 from tasks.seasons.presets import PRESETS
 from tests.api.conftest import API
 from tests.factories import make_season, make_task, make_user
+from tests.going_on import GoesOn
 from tests.pages.reading import text_of
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_what_is_wrong_stands_at_its_field(client, staff, field, value, words):
 
 def test_staff_give_others_the_right_to_create_seasons_and_take_it_away(client, staff):
     User.objects.filter(pk=staff.pk).update(is_superuser=True)
-    person, other = make_user(name="Petra"), Client()
+    person, other = make_user(name="Petra"), GoesOn()
     other.force_login(person)
 
     def give_or_take() -> None:

@@ -235,9 +235,49 @@ def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refuse
     assert (again.status_code, again.json()["detail"]) == (409, "This can not be taken back any more.")
 
 
+def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(browser, phase, organiser):
+    Phase.objects.update(board="organisers", opens="2031-03-01T00:00Z", closes="2031-03-09T12:00Z")
+    where, sent = reverse("organise-clone", args=["one"]), {"title": "Two", "slug": "two", "days": "10"}
+    asked = browser.post(where, sent)
+    assert asked.status_code == 409
+    said = text_of(asked)
+    assert "The draft of Two Nothing has been done yet. Nobody but its organisers sees the draft" in said
+    assert "Spans, Test 2031-03-11 00:00 2031-03-19 12:00 organisers only" in said
+    assert "it is not not given out" in said
+    _token, secret = Token.objects.issue(user=organiser, name="program")
+    told = Client().post(
+        f"{API}/seasons/one/clone/?dry_run=true", sent, headers={"Authorization": f"Token {secret}"}
+    )
+    assert (told.status_code, told.json()["made"][0]["board"]) == (200, "organisers only")
+    assert list(Season.objects.values_list("slug", flat=True)) == ["one"]
+    assert AuditEntry.objects.filter(action="season-cloned").count() == 0
+    assert go_on(browser, where, asked)["Location"] == "/seasons/two/organise/"
+
+
+def test_a_season_from_a_preset_is_shown_before_it_is_made(browser, organiser):
+    organiser.__class__.objects.update(is_staff=True)
+    sent = {"title": "Ours", "slug": "ours", "task_type": "clsumm-1a", "time_zone": "UTC"}
+    sent |= {"opens": "2031-01-01 00:00"}
+    asked = browser.post("/new-season/open/", sent)
+    assert "Leaderboard 2031-01-01 00:00 no end everyone" in text_of(asked)
+    assert not Season.objects.exists()
+    assert go_on(browser, "/new-season/open/", asked)["Location"] == "/seasons/ours/organise/launch/"
+
+
+@pytest.mark.parametrize("prefix", ["season", "tasks.1a.phases.test"])
+def test_a_dry_run_deletes_nothing(browser, phase, organiser, prefix):
+    """What can be rehearsed is, and what cannot is refused, whatever the operation is."""
+    _token, secret = Token.objects.issue(user=organiser, name="program")
+    where = f"{API}/seasons/one/settings/{prefix}/?dry_run=true"
+    told = Client().delete(where, headers={"Authorization": f"Token {secret}"})
+    assert told.status_code == (400 if prefix == "season" else 200)
+    assert Phase.objects.filter(pk=phase.pk).exists()
+
+
 def test_a_clone_is_taken_back_until_something_is_done_in_it(browser, phase):
     for slug in ("two", "three"):
-        browser.post(reverse("organise-clone", args=["one"]), {"title": slug, "slug": slug, "days": "1"})
+        where = reverse("organise-clone", args=["one"])
+        go_on(browser, where, browser.post(where, {"title": slug, "slug": slug, "days": "1"}))
     cloned = {entry.subject: entry.pk for entry in AuditEntry.objects.filter(action="season-cloned")}
 
     def undone(title: str) -> str:

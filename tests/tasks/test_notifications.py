@@ -22,6 +22,7 @@ from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
 from tasks.seasons.phase_acts import move_phase
 from tasks.submissions.run_acts import disqualify, give_tries
+from tasks.webhooks.services import holding
 from tests import factories
 from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections
@@ -97,6 +98,25 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(phase, te
     assert letter.body.count("/unsubscribe/") == 2
     assert send_mails() == 0
     assert not Job.all_kinds.exclude(state="done").filter(kind="mail").exists()
+
+
+def test_six_mails_of_acts_that_can_be_taken_back_become_one(phase, team, ada, organiser):
+    """The last can be taken back for as long as the first could; all wait for that, and for no longer."""
+    for number in range(6):
+        with holding():
+            announce(season=phase.task.season, text=f"News {number}.", by=organiser)
+    now = timezone.now()
+    for place, told in enumerate(Notification.objects.order_by("pk")):
+        made = now - dt.timedelta(minutes=11 - place)
+        Notification.objects.filter(pk=told.pk).update(created_at=made)
+        Job.all_kinds.filter(pk=told.job_id).update(due_at=made + dt.timedelta(minutes=10))
+    assert send_mails() == 0
+    waiting = Job.all_kinds.filter(kind="mail", state="queued")
+    assert waiting.count() == 6
+    assert max(job.due_at for job in waiting) - now == dt.timedelta(minutes=4)
+    waiting.update(due_at=now)
+    assert send_mails() == 1
+    assert mail.outbox[-1].subject == "[Citeboard] Announcement of The season, and 5 more"
 
 
 def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, team, ada):

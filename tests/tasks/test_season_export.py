@@ -172,18 +172,25 @@ def test_a_clone_begins_as_the_season_began_and_not_as_it_ended(folder):
     Phase.objects.exclude(pk=phase.pk).update(split="another")
     opens, closes = timezone.now() - dt.timedelta(days=9), timezone.now() + dt.timedelta(days=9)
     Phase.objects.filter(pk=phase.pk).update(
-        opens=opens, closes=closes, board="organisers", gold_is_public=False, gold_from=None
+        opens=opens,
+        closes=closes,
+        board="organisers",
+        gold_is_public=False,
+        gold_from=None,
+        own_scores="nothing",
     )
     phase.refresh_from_db()
     close_now(phase=phase, by=organiser)
     reveal_now(phase=phase, by=organiser)
     key = phase_prefix(phase.task.slug, "final")
-    change_settings(season=season, values={f"{key}.gold_public": True}, by=organiser)
+    change_settings(
+        season=season, values={f"{key}.gold_public": True, f"{key}.own_scores": "scores"}, by=organiser
+    )
     phase.refresh_from_db()
-    assert (phase.board, phase.gold_is_public) == ("everyone", True)
+    assert (phase.board, phase.gold_is_public, phase.own_scores) == ("everyone", True, "scores")
     made = clone_season(season=season, slug="small-2", title="Next year", by=organiser)
     cloned = Phase.objects.get(slug="final", task__season=made)
-    assert (cloned.board, cloned.gold_is_public) == ("organisers", False)
+    assert (cloned.board, cloned.gold_is_public, cloned.own_scores) == ("organisers", False, "nothing")
     assert cloned.closes == closes + dt.timedelta(days=364)
 
 

@@ -48,7 +48,7 @@ class Person:
         self.goes_on()
 
     def goes_on(self) -> None:
-        self.asked = self.said if "What this would change" in self.said else ""
+        self.asked = self.said if "Nothing has been done yet." in self.said else ""
         if self.asked:
             with self.page.expect_navigation():
                 self.page.get_by_role("button", name="Do it").click()

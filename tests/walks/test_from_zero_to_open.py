@@ -116,6 +116,8 @@ def makes_the_season(olga: Organiser) -> None:
     }.items():  # fmt: skip
         olga.fill(label, f"{today + dt.timedelta(days):%Y-%m-%d} 23:59")
     olga.press("Create the draft")
+    assert "Nothing has been done yet." in olga.said
+    olga.press("Do it")
     assert "Zero 2031 is a draft" in olga.said
 
 
