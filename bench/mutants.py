@@ -6,9 +6,9 @@ Metrics, statistics, task types, quotas, visibility and jobs are changed; each c
 the tests named for its module below that enter the changed function, the quickest first, until one fails.
 One process imports the tests once; each change is tried in a fork of it in which the function has other
 code, and what is computed on import, where no test notices it so, in a fork that imports everything anew.
-What these do not notice is looked at a second time, by more of the tests that enter the function: of pages,
-archives, builders, fuzzing. Only then has it survived: it is printed as a diff, with the reason where one is
-known why no test can notice it.
+What these do not notice is looked at a second time, by more of these tests, of builders and of fuzzing that
+enter the function, within a larger sum. Only then has it survived: it is printed as a diff, with the reason
+where one is known why no test can notice it. Pages and other tests with a database are not tried.
 """
 
 from __future__ import annotations
@@ -75,21 +75,8 @@ NEVER = (
     "test_rule_sets", "test_scorer_folder", "test_small_classes", "test_standings", "test_stored_form",
     "test_stored_labels", "test_sweeping", "test_what_is_told", "test_wheel_golden", "test_worker",
 )  # fmt: skip
-#: What comes to metrics, statistics and types from further away, for the second look.
-FURTHER = (
-    "tests/scoring/builders", "tests/fuzz", "tests/growth", "tests/exchange/test_[d-o]*.py",
-    "tests/api/test_every_answer.py", "tests/pages/test_claims_page.py", "tests/pages/test_compare*.py",
-    "tests/pages/test_declaring.py", "tests/pages/test_gold_pages.py",
-    "tests/pages/test_instances_of_a_run.py", "tests/pages/test_judgements_page.py",
-    "tests/pages/test_metrics_against_people.py", "tests/pages/test_models_page.py",
-    "tests/pages/test_pairings.py", "tests/pages/test_trying.py", "tests/scoring/test_archive.py",
-    "tests/scoring/test_comparing.py", "tests/scoring/test_differences.py",
-    "tests/scoring/test_documented.py", "tests/scoring/test_figures.py",
-    "tests/scoring/test_human_line.py", "tests/scoring/test_rule_sets.py",
-    "tests/scoring/test_small_classes.py", "tests/scoring/test_stored_labels.py",
-    "tests/scoring/test_what_is_told.py", "tests/tasks/test_bundles.py", "tests/tasks/test_check_run.py",
-    "tests/tasks/test_empty_runs.py", "tests/tasks/test_gold*.py", "tests/tasks/test_ir_metadata.py",
-)  # fmt: skip
+#: What comes to metrics, statistics and types from further away and needs no database, for the second look.
+FURTHER = ("tests/scoring/builders", "tests/fuzz", "tests/growth")
 #: The tests that speak of a module.
 TESTED_BY: dict[str, tuple[str, ...]] = {
     "scoring/metrics/**/*.py": PLAIN,
@@ -415,23 +402,21 @@ class Trial(Plugin):
             own, code = functions[str(ROOT / mutant.path), mutant.function], codes.get(mutant.function)
             first = {test for test, _ in self.noticed[mutant.path].most_common(FIRST)}
 
-            def run(tests: list[str], own=own, first=first, code=code) -> int:  # noqa: ANN001
-                for function in own:
+            def run(tests: list[str], is_changed: bool, own=own, code=code) -> int:  # noqa: ANN001
+                for function in own if is_changed else ():
                     function.__code__ = code
-                in_order = sorted(
-                    (test for test in tests if test in items), key=lambda test: test not in first
-                )
-                return run_items(session, [items[test] for test in in_order], self.seconds)
+                for file in failed.parent.rglob("test.sqlite3*"):
+                    file.unlink()
+                return run_items(session, [items[test] for test in tests if test in items], self.seconds)
 
             if not own:
                 sys.stderr.write(f"{mutant.function} of {mutant.path} is not found and not tried\n")
                 continue
-            failed.unlink(missing_ok=True)
-            self.told(mutant, is_noticed(run, looks, self.seconds), sum(map(len, looks)))
-            if failed.exists():
+            in_order = sorted(looks[0], key=lambda test: test not in first)
+            is_told = is_noticed(run, (in_order, looks[1]), self.seconds, failed)
+            self.told(mutant, is_told, sum(map(len, looks)))
+            if is_told and failed.exists():
                 self.noticed[mutant.path][failed.read_text()] += 1
-            for file in Path(os.environ["CITEBOARD_TEST_ROOT"]).rglob("test.sqlite3*"):
-                file.unlink()
         return True
 
     pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
@@ -471,20 +456,50 @@ class Reimported(Plugin):
     pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
 
 
-def reimported(mutant: Mutant, tests: list[str], seconds: dict[str, float], folder: Path) -> int:
+def reimported(
+    mutant: Mutant,
+    seconds: dict[str, float],
+    folder: Path,
+    tests: list[str],
+    is_changed: bool,
+) -> int:
     """1 where a test over everything imported anew fails."""
-    compiled({str(ROOT / mutant.path): lambda: mutant.written()[1]})
+    for file in folder.rglob("test.sqlite3*"):
+        file.unlink()
+    if is_changed:
+        compiled({str(ROOT / mutant.path): lambda: mutant.written()[1]})
     run_pytest(folder, sorted({test.split("::")[0] for test in tests}), Reimported(tests, seconds))
     return 1
 
 
 def is_noticed(
-    run: Callable[[list[str]], int], looks: Looks, seconds: dict[str, float], more: int = 0
+    run: Callable[[list[str], bool], int],
+    looks: Looks,
+    seconds: dict[str, float],
+    failed: Path,
+    more: int = 0,
 ) -> bool:
-    """Whether one of the looks, each the tests of a fork, notices something."""
-    return any(
-        fails(partial(run, tests), more + sum(seconds[test] for test in tests)) for tests in looks if tests
-    )
+    """Whether one of the looks, each the tests of a fork, notices something.
+
+    At the second, a test that fails in a fork without the change too is passed over.
+    """
+
+    def fail(tests: list[str], *, is_changed: bool) -> bool:
+        failed.unlink(missing_ok=True)
+        return fails(partial(run, tests, is_changed), more + sum(seconds[test] for test in tests))
+
+    first, second = looks
+    if first and fail(first, is_changed=True):
+        return True
+    while second and fail(second, is_changed=True):
+        name = failed.read_text() if failed.exists() else second[-1]
+        if not fail(second[: second.index(name) + 1], is_changed=False):
+            failed.write_text(name)
+            return True
+        if not failed.exists():
+            return False
+        second = [test for test in second if test != failed.read_text()]
+    return False
 
 
 def fails(run: Callable[[], int], expected: float) -> bool:
@@ -583,13 +598,17 @@ def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
     found = entering(f"{mutant.path}:{mutant.function}".__eq__) if mutant.function else []
     if not found:
         found = entering(lambda name: name.startswith(f"{mutant.path}:"))
-        paths = () if found else importers(mutant.path)
+        # Types are imported by their names.
+        paths = () if found else importers(mutant.path) or {"tasks/types/registry.py"}
         found = found or entering(lambda name: name.split(":")[0] in paths)
-    own = set(tests_of(mutant.path))
+    own, further = set(tests_of(mutant.path)), set(files_of(FURTHER))
     first = within([one for one in found if one[1].split("::")[0] in own], MAX_SECONDS)
     if explanation(mutant):
         return first, []
-    return first, within([one for one in found if one[1] not in first], MAX_SECONDS_AGAIN)
+    return first, within(
+        [one for one in found if one[1] not in first and one[1].split("::")[0] in own | further],
+        MAX_SECONDS_AGAIN,
+    )
 
 
 def within(tests: list[tuple[float, str]], most: float) -> list[str]:
@@ -692,8 +711,8 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
             break
         own = folder / f"{number}-{place}"
         own.mkdir()
-        run = lambda tests, mutant=mutant, own=own: reimported(mutant, tests, seconds, own)  # noqa: E731
-        told(mutant, is_noticed(run, looks, seconds, more=10), sum(map(len, looks)))
+        run = partial(reimported, mutant, seconds, own)
+        told(mutant, is_noticed(run, looks, seconds, own / "failed", more=10), sum(map(len, looks)))
         shutil.rmtree(own)
 
 

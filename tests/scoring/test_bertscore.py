@@ -31,6 +31,7 @@ from scoring.__main__ import main  # noqa: E402
 from scoring.metrics import Unavailable  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore, package_bertscore  # noqa: E402
 from scoring.metrics.local_models import BEST_LAYERS, Encoder, missing, weights_digest  # noqa: E402
+from scoring.metrics.references import BestBertScore  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
 from tests.scoring.offline import score  # noqa: E402
@@ -272,6 +273,11 @@ def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
 
 def test_a_model_is_named_by_the_first_twelve_letters_of_its_weights_digest():
     assert f1(OPTIONS).parameters["model"] == f"sha256-{weights_digest(MINILM)[:12]}"
+
+
+def test_a_measure_of_several_references_takes_the_layer_that_is_said():
+    measures = [BestBertScore("b", "corrected", model=str(MINILM), layer=layer) for layer in (5, None)]
+    assert [own.parameters["layer"] for own in measures] == [5, Settings(OPTIONS).layer]
 
 
 def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(monkeypatch, tmp_path):
