@@ -122,7 +122,7 @@ def drawn(
         chosen = _("to choose from: %(n)s") % {"n": thousands(pool)}
         lines_given.append(Line([], words=chosen))
     parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
-    if any(judged.values()):
+    if form != RANKING and any(judged.values()):
         heading = _("The cited paper") if form == SENTENCES else _("The passages")
         sentences = Part(heading, "paper", _sentences(form, judged))
         if form == SENTENCES:
@@ -130,7 +130,10 @@ def drawn(
         parts.append(sentences)
     draw = _DRAWN.get(form, _as_texts)
     if gold:
-        parts.append(Part(_("Gold"), GOLD, draw(gold, list(answers.values()), GOLD)))
+        lines = draw(gold, list(answers.values()), GOLD)
+        if form == RANKING and len(judged) == 1:
+            lines = [_with_place(line, *judged.values()) for line in lines]
+        parts.append(Part(_("Gold"), GOLD, lines))
     for name, answer in answers.items():
         lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
         said = beside.get(name, ())
@@ -146,6 +149,13 @@ def drawn(
             heading = _("Claims of %(system)s") % {"system": name} if name else _("Claims")
             parts.append(Part(heading, ANSWER, told))
     return parts
+
+
+def _with_place(line: Line, judged: Judged) -> Line:
+    """Of a cited paper that the ranking has below those that are shown, where."""
+    places = {_candidate(text): text.partition(".")[0] for _, text in judged}
+    place = places.get(line.pieces[0].text)
+    return replace(line, words=_("at place %(n)s") % {"n": place}) if place else line
 
 
 def _with_number(line: Line, number: float | None) -> Line:

@@ -476,7 +476,7 @@ class ShownInstance:
     gold: str = ""
     answer: str = ""
     #: Sentence by sentence, as far as the task type tells: the outcome and the sentence, in the order of the
-    #: text with those beside them. It says the gold.
+    #: text with those beside them; of a ranking the cited below its first. It says the gold.
     judged: tuple[tuple[str, str], ...] = ()
     #: What the run says of its answer in numbers: scores of candidates, probabilities of labels.
     beside: tuple[tuple[str, float], ...] = ()

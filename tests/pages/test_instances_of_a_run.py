@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -15,12 +16,17 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from scoring.comparison import reading
-from scoring.comparison.drawing import Line, Part, Piece
+from scoring.comparison.drawing import Line, Part, Piece, draw
 from scoring.offline.evaluate import load_instances
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tasks.types import task_types
+from tasks.types.base import RANKING, Split
+from tasks.types.forms.instances import Content, Instance
+from tasks.types.forms.rankings import RankingTask
+from tasks.types.ranking.lists import Lists
+from tasks.types.ranking.runs import RankedRun
 from tests import factories
 from tests.api.sending import score
 from tests.exchange.every_eval_ever import SAMPLES_PATH, check
@@ -98,6 +104,25 @@ def test_a_ranking_says_among_how_many_it_chose_and_its_scores_alike_from_both_f
         answer = told.partition(">Answer<")[2]
         assert re.search(r'gauge: [^<]+ <span class="who">7</span>', answer)
         assert re.search(r'silt: [^<]+</mark> <span class="who">the cited paper · 0.25</span>', answer)
+
+
+@pytest.mark.parametrize("rights", ["organiser", "team"])
+def test_of_a_cited_paper_below_the_first_ten_stands_the_place_for_who_may_know_it(rights):
+    [shown] = shown_rankings(["p", *"abcdefghijkl"], gold="k")
+    parts = (
+        draw(RANKING, shown) if rights == "organiser" else draw(RANKING, replace(shown, gold="", judged=()))
+    )
+    words = [line.words for part in parts for line in part.lines]
+    assert ("at place 11" in words) == (rights == "organiser")
+    assert "k" not in shown.answer
+
+
+def shown_rankings(pool, gold):
+    task = RankingTask(field="gold")
+    content = Content((Instance("one", {gold: 1}, {"id": "one"}),), {name: {} for name in pool})
+    split = Split(content=content, instances=1, index=task.index(content), digest="")
+    ranked = RankedRun(Lists.of([range(1, len(pool))]), 0)
+    return list(task.show_instances([], split, task.pair(split, ranked, "corrected", {}), {}))
 
 
 def test_instances_that_were_kept_before_scores_and_pools_were_are_read(tmp_path):

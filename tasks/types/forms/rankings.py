@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tasks.types.base import MAX_SHOWN, RANKING, TOP, Index, Options, Pairs, Split
+from tasks.types.base import MAX_SHOWN, RANKING, RIGHT, TOP, Index, Options, Pairs, Split
 from tasks.types.files import InputFile
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
@@ -121,7 +121,12 @@ class RankingTask(InstanceTask):
         plain = replace(pairs, answers=shown)
         for row, own in enumerate(super().show_instances(files, split, plain, options)):
             scores = tuple(zip(shown[row] or (), pairs.scores.get(row, ()), strict=False))
-            yield replace(own, beside=scores, pool=len(choices.pool(row)))
+            pool, gold = choices.pool(row), split.content.instances[row].gold
+            ranked = enumerate((pairs.answers[row] or ())[TOP:], start=TOP + 1)
+            later = tuple(
+                (RIGHT, f"{place}. {pool[number]}") for place, number in ranked if pool[number] in gold
+            )
+            yield replace(own, judged=later, beside=scores, pool=len(pool))
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(f"{name} ({grade})" if grade != 1 else name for name, grade in gold.items())

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.types.base import MAX_SHOWN, TOP, Options, Pairs, ShownInstance, Split
+from tasks.types.base import MAX_SHOWN, RIGHT, TOP, Options, Pairs, ShownInstance, Split
 from tasks.types.columns import Classes, ClassesBuilder, LabelNumbers, in_order
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
@@ -195,12 +195,14 @@ def show_instances(
     for name, pool, cited, ranked in zip(names, pools, gold, answers, strict=True):
         ranking = [f"{place}. {called(pool[number])}" for place, number in enumerate(ranked[:TOP], start=1)]
         scores = zip(ranked, pairs.scores.get(choices.rows[name], ()), strict=False)
+        later = [(place, own) for place, own in enumerate(ranked[TOP:], start=TOP + 1) if own in cited]
         more = [f"and {len(ranked) - TOP} more"] if len(ranked) > TOP else []
         yield ShownInstance(
             name=name,
             given=contexts.get(name, ""),
             gold="\n".join(called(pool[number]) for number in cited),
             answer="\n".join([*ranking, *more]),
+            judged=tuple((RIGHT, f"{place}. {called(pool[number])}") for place, number in later),
             beside=tuple((called(pool[number]), score) for number, score in scores),
             pool=len(pool),
         )
