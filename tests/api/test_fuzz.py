@@ -18,6 +18,7 @@ from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from citeboard.core import audit
 from citeboard.teams.membership import add_member, invite_by_mail
 from scoring.board.public_results import system_slug
 from scoring.exchange.formats import FORMATS
@@ -31,6 +32,7 @@ from tests.api.test_access import ACCESS
 from tests.factories import make_baseline, make_job, make_season, make_submission, make_user, run_bytes
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
+from tests.scoring.sheets import make_sheet
 
 #: Also somebody in the team that another one leads, and who organises another season alone.
 EVERY_ROLE = (*ROLES, "mate", "elsewhere")
@@ -116,6 +118,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
     asked = ask_to_join(season=world.season, team=world.team, user=world.people["reader"], message="")
     invited = invite_by_mail(team=world.team, address="a@example.org", by=world.people["member"])
     job = make_job("background", state="failed", reason="No runs.")
+    sheet = make_sheet(world.phase, {"r-1": {scored: "A text."}}, annotators=[world.people["reader"]])
     return world, {
         "join-requests": [asked.pk],
         "asked": [asked.pk],
@@ -124,7 +127,10 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "phases": [world.phase.pk],
         "tasks": [world.task.pk],
         "gold": list(world.task.gold.values_list("pk", flat=True)),
-        "sheets": [1],
+        "sheets": [sheet.pk],
+        "annotate": [sheet.pk],
+        "annotators": [sheet.annotators.get().pk],
+        "change": [audit.record("member-joined", actor=None, subject=world.team, place=world.season).pk],
         "site": [MeasuresFile.objects.create(digest="0" * 64, text="x = 1").pk],
         "reports": [Report.objects.create(reported_by=world.people["member"], text="It is odd.").pk],
         "seasons": [world.season.slug],
