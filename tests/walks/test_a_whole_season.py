@@ -48,7 +48,8 @@ class Person:
         self.goes_on()
 
     def goes_on(self) -> None:
-        self.asked = self.said if "Nothing has been done yet." in self.said else ""
+        is_asked = any(words in self.said for words in ("What this would change", "The draft of"))
+        self.asked = self.said if is_asked else ""
         if self.asked:
             with self.page.expect_navigation():
                 self.page.get_by_role("button", name="Do it").click()
@@ -73,9 +74,10 @@ def people(transactional_db, visit, live_server) -> dict[str, Person]:
     return found
 
 
-def packed_gold(folder: Path, sentence: str) -> Path:
-    """A corpus in which every citance cites this sentence."""
-    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in CITANCES]
+def packed_gold(folder: Path, sentence: str, *, doubled: bool = False) -> Path:
+    """A corpus in which every citance cites this sentence, one of them twice where it is ``doubled``."""
+    cited = [*CITANCES, *CITANCES[:doubled]]
+    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in cited]
     corpus = write_corpus(folder / f"gold-{sentence}", citances=citances)
     return Path(shutil.make_archive(str(corpus), "zip", corpus))
 
@@ -94,7 +96,10 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
     }
     the_board_is_hidden_from_all_but_the_organiser(people)
     shows(olga, reader)
-    publishes_the_wrong_gold_and_takes_it_back(olga, reader, packed_gold(tmp_path, "3"))
+    publishes_the_wrong_gold_and_takes_it_back(olga, reader, packed_gold(tmp_path, "3", doubled=True))
+    moves_the_close_and_takes_it_back(olga, people["ants"])
+    publishes_other_terms_and_takes_them_back(olga, people["ants"])
+    would_change_the_rules_and_leaves_them(olga, reader)
     freezes(olga, reader)
     mends_the_gold(olga, packed_gold(tmp_path, "1"))
     the_frozen_board_is_as_it_stood(people)
@@ -102,7 +107,7 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
     reveals(olga, reader)
     disqualifies(olga, people["ants"], reader, runs["ants"])
     takes_it_all_away(olga, reader)
-    clones(olga)
+    clones(olga, reader)
     the_history_has_it_all(olga)
 
 
@@ -147,9 +152,7 @@ def opens_the_season(olga: Person, reader: Person) -> None:
     olga.go(f"{ORGANISE}settings/season/")
     olga.page.check("input[name=is_public]")
     olga.page.check("input[name=shows_overall]")
-    with olga.page.expect_navigation():
-        olga.page.locator("main form.fields button[type=submit]").click()
-    olga.goes_on()
+    saves(olga)
     assert "Everybody: that there is The walk 2031" in olga.asked
     assert "the settings are saved" in olga.said
     assert "The walk 2031" in reader.go("/")
@@ -195,9 +198,60 @@ def publishes_the_wrong_gold_and_takes_it_back(olga: Person, reader: Person, gol
     publishes_gold(olga, gold, "The file of another task.", number=2)
     assert "With another answer" in olga.asked
     assert "Scores that would follow" in olga.asked
+    assert "count twice" in olga.said
     olga.press("Take it back")
     assert "Taken back: made gold v2" in olga.said
     assert rows_of(reader) == ["bee-1", "ant-1"]
+
+
+def moves_the_close_and_takes_it_back(olga: Person, ants: Person) -> None:
+    """What is typed with AoE is an instant of AoE, whatever the zone of the form."""
+    before = ants.go(f"{BOARD}submit/")
+    day = timezone.now() + dt.timedelta(days=30)
+    opens_settings_of(olga, "Evaluation")
+    olga.page.fill("#id_closes", f"{day:%Y-%m-%d} 23:59 AoE")
+    saves(olga)
+    assert f"closes at {day + dt.timedelta(days=1):%Y-%m-%d} 11:59 UTC" in olga.asked
+    assert "at once:" in olga.asked
+    olga.press("Take it back")
+    assert "Taken back" in olga.said
+    assert ants.go(f"{BOARD}submit/") == before
+
+
+def publishes_other_terms_and_takes_them_back(olga: Person, ants: Person) -> None:
+    """They would have locked every team out of an open evaluation."""
+    olga.go(f"{ORGANISE}terms/")
+    olga.page.fill("#id_text", "For nothing at all.")
+    olga.press("Publish these terms")
+    assert "Who will be told" in olga.asked
+    assert "Accept version 2" in ants.go("/terms/walk-2031/")
+    olga.press("Take it back")
+    assert "Taken back" in olga.said
+    assert "Accept version" not in ants.go("/terms/walk-2031/")
+
+
+def would_change_the_rules_and_leaves_them(olga: Person, reader: Person) -> None:
+    """On a board that everybody sees; what is asked says what is scored again, and nothing is."""
+    opens_settings_of(olga, "Settings of the task")
+    olga.page.fill("#id_rules", "official-2018")
+    with olga.page.expect_navigation():
+        olga.page.locator("main form.fields button[type=submit]").click()
+    assert "Scored again" in olga.said
+    with olga.page.expect_navigation():
+        olga.page.get_by_role("link", name="Leave it as it is").click()
+    assert rows_of(reader) == ["bee-1", "ant-1"]
+
+
+def opens_settings_of(olga: Person, name: str) -> None:
+    olga.go(f"{ORGANISE}settings/")
+    with olga.page.expect_navigation():
+        olga.page.locator("main").get_by_text(name, exact=True).first.click()
+
+
+def saves(olga: Person) -> None:
+    with olga.page.expect_navigation():
+        olga.page.locator("main form.fields button[type=submit]").click()
+    olga.goes_on()
 
 
 def mends_the_gold(olga: Person, gold: Path) -> None:
@@ -302,17 +356,23 @@ def takes_it_all_away(olga: Person, reader: Person) -> None:
     assert "bee-1" in runs
 
 
-def clones(olga: Person) -> None:
+def clones(olga: Person, reader: Person) -> None:
     olga.go(f"{ORGANISE}clone/")
     olga.page.fill("#id_title", "The walk 2032")
     olga.page.fill("#id_slug", "walk-2032")
     olga.press("Make the draft")
     assert "The walk 2032 is a draft" in olga.said
+    assert "Nobody but its organisers sees the draft" in olga.asked
+    assert "organisers only" in olga.asked
+    assert "The walk 2032" not in reader.go("/seasons/walk-2032/")
     said = olga.go("/seasons/walk-2032/organise/settings/")
     for phase in ("Practice", "Evaluation", "Post-evaluation"):
         assert phase in said
     assert "Busy Bees" not in olga.go("/seasons/walk-2032/organise/teams/")
     assert "For research, and for nothing else." in olga.go("/terms/walk-2032/")
+    olga.go(f"{ORGANISE}clone/")
+    olga.press("Take it back")
+    assert "Taken back: cloned" in olga.said
 
 
 def the_history_has_it_all(olga: Person) -> None:
