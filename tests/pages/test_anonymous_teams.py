@@ -137,7 +137,9 @@ def test_a_team_keeps_its_number(phase):
 def test_nobody_asks_to_join_or_merges_by_a_list_of_names(client, phase):
     Season.objects.update(merge_until=timezone.now() + dt.timedelta(days=1))
     client.force_login(lead_of("heron"))
-    assert "Canary" not in text_of(client.get(reverse("team", args=["heron"])))
+    said = text_of(client.get(reverse("team", args=["heron"])))
+    assert "Canary" not in said
+    assert "write to the organisers, who merge you" in said
     client.force_login(factories.make_user())
     assert "Canary" not in text_of(client.get(reverse("season", args=["s"])))
     listed = client.get(reverse("api:registrations", args=["s"])).json()
