@@ -7,8 +7,9 @@ the tests named for its module below that enter the changed function, the quicke
 One process imports the tests once; each change is tried in a fork of it in which the function has other
 code, and what is computed on import, where no test notices it so, in a fork that imports everything anew.
 What these do not notice is looked at a second time, by more of these tests, of builders and of fuzzing that
-enter the function, within a larger sum. Only then has it survived: it is printed as a diff, with the reason
-where one is known why no test can notice it. Pages and other tests with a database are not tried.
+enter the function, within a larger sum. A test that fails without the change too notices nothing. Only then
+has it survived: it is printed as a diff, with the reason where one is known why no test can notice it. Pages
+and other tests with a database are not tried.
 """
 
 from __future__ import annotations
@@ -379,6 +380,7 @@ class Trial(Plugin):
     ) -> None:
         self.given, self.seconds, self.told, self.deadline = given, seconds, told, deadline
         self.noticed: dict[str, Counter[str]] = defaultdict(Counter)
+        self.sound: set[str] = set()
 
     def pytest_runtestloop(self, session: Any) -> bool:
         session.config._tmp_path_factory.getbasetemp()  # noqa: SLF001  (made once, for all forks)
@@ -413,7 +415,7 @@ class Trial(Plugin):
                 sys.stderr.write(f"{mutant.function} of {mutant.path} is not found and not tried\n")
                 continue
             in_order = sorted(looks[0], key=lambda test: test not in first)
-            is_told = is_noticed(run, (in_order, looks[1]), self.seconds, failed)
+            is_told = is_noticed(run, (in_order, looks[1]), self.seconds, failed, self.sound)
             self.told(mutant, is_told, sum(map(len, looks)))
             if is_told and failed.exists():
                 self.noticed[mutant.path][failed.read_text()] += 1
@@ -477,28 +479,31 @@ def is_noticed(
     looks: Looks,
     seconds: dict[str, float],
     failed: Path,
+    sound: set[str],
     more: int = 0,
 ) -> bool:
     """Whether one of the looks, each the tests of a fork, notices something.
 
-    At the second, a test that fails in a fork without the change too is passed over.
+    A test that fails in a fork without the change too is passed over; ``sound`` gets those that do not.
     """
 
     def fail(tests: list[str], *, is_changed: bool) -> bool:
         failed.unlink(missing_ok=True)
         return fails(partial(run, tests, is_changed), more + sum(seconds[test] for test in tests))
 
-    first, second = looks
-    if first and fail(first, is_changed=True):
-        return True
-    while second and fail(second, is_changed=True):
-        name = failed.read_text() if failed.exists() else second[-1]
-        if not fail(second[: second.index(name) + 1], is_changed=False):
-            failed.write_text(name)
-            return True
-        if not failed.exists():
-            return False
-        second = [test for test in second if test != failed.read_text()]
+    for tests in looks:
+        left = tests
+        while left and fail(left, is_changed=True):
+            name = failed.read_text() if failed.exists() else ""
+            if name in sound:
+                return True
+            if not fail(left[: left.index(name) + 1] if name else left, is_changed=False):
+                sound.add(name or left[-1])
+                failed.write_text(name or left[-1])
+                return True
+            if not failed.exists():
+                break
+            left = [test for test in left if test != failed.read_text()]
     return False
 
 
@@ -706,13 +711,14 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
     anew += [with_tests[int(place)] for place in again.read_text().split()]
     for module in HEAVY:
         importlib.import_module(module)
+    sound: set[str] = set()
     for place, (mutant, looks) in enumerate(anew):
         if time.monotonic() > deadline:
             break
         own = folder / f"{number}-{place}"
         own.mkdir()
         run = partial(reimported, mutant, seconds, own)
-        told(mutant, is_noticed(run, looks, seconds, own / "failed", more=10), sum(map(len, looks)))
+        told(mutant, is_noticed(run, looks, seconds, own / "failed", sound, more=10), sum(map(len, looks)))
         shutil.rmtree(own)
 
 
