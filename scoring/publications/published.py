@@ -1,7 +1,8 @@
 """Published results as a task shows them: systems and classes with every figure as it is printed."""
 
+import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -263,12 +264,10 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 
 def concluded(
-    tables: Iterable[ReportedTable], own: Mapping[int, Sequence[Figure]] | None = None
+    tables: Iterable[ReportedTable],
+    own: Callable[[ReportedTable, Conclusion], Finding] | None = None,
 ) -> list[dict[str, Any]]:
-    """What papers say of tables, held to what they print there and to what is computed here.
-
-    ``own`` has by table the figures that are computed here, each with the fields of the printed one.
-    """
+    """What papers say of tables, held to what they print there and, by ``own``, to what is computed here."""
     telling = {table.pk: table for table in tables if table.conclusions}
     printed: dict[int, list[Figure]] = defaultdict(list)
     for figure in Reported.objects.filter(table__in=telling, value__isnull=False) if telling else ():
@@ -279,7 +278,7 @@ def concluded(
             "table": table,
             "name": conclusion.name,
             "printed": _verdict(conclusion.finding(printed[table.pk])),
-            "own": _verdict(conclusion.finding((own or {}).get(table.pk, ()))),
+            "own": _verdict(own(table, conclusion)) if own else "",
         }
         for table in telling.values()
         for conclusion in (Conclusion(**facts) for facts in table.conclusions)
@@ -290,7 +289,7 @@ def _verdict(found: Finding) -> str:
     if not found.units:
         return ""
     words = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[found.holds]
-    ends = f" [{found.low:.3f}, {found.high:.3f}]" if found.units > 2 else ""
+    ends = f" [{found.low:.3f}, {found.high:.3f}]" if math.isfinite(found.low) else ""
     mean = f"{found.mean:+.3f}{ends}".replace("-", MINUS)
     facts = {"verdict": words, "above": found.above, "units": found.units, "mean": mean}
     return _("%(verdict)s: in %(above)s of %(units)s cases, by %(mean)s on average") % facts

@@ -15,7 +15,7 @@ from scoring.board.standings import Board, Row, standings
 from scoring.board.visibility import Visibility
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
-from scoring.models import Reported
+from scoring.models import Comparison, Reported, ReportedTable
 from scoring.publications.placement import Recomputed
 from scoring.publications.published import (
     WIDTHS,
@@ -25,9 +25,11 @@ from scoring.publications.published import (
     published_of,
 )
 from scoring.publications.reading import Measure
-from scoring.stats.finding import Figure
+from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.models import Phase, Task
 
+#: A field of figures that are computed here.
+MEASURED = "measured"
 #: What tells rows of a board apart.
 K = TypeVar("K", str, int)
 
@@ -42,6 +44,8 @@ class Pair:
     high: float | None = None
     #: Where nothing is printed.
     decimals: int = 3
+    #: The evaluation and the metric that the own value is of, and what one is on the scale of print.
+    measured: tuple[int, str, float] | None = None
 
     @property
     def printed(self) -> Measured:
@@ -153,8 +157,30 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
     for table in tables:
         for pair in (pair for line in table.lines for pair in line.pairs):
             if pair.figure and pair.own is not None:
-                own[pair.figure.table_id].append((fields_of(pair.figure), pair.own))
-    return concluded({table.shown.table.pk: table.shown.table for table in tables}.values(), own)
+                fields = fields_of(pair.figure) | {MEASURED: pair.measured}
+                own[pair.figure.table_id].append((fields, pair.own))
+
+    def found(table: ReportedTable, conclusion: Conclusion) -> Finding:
+        figures = own[table.pk]
+        match conclusion.sides(figures):
+            case [([(more, _)], [(less, _)])]:
+                return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(figures)
+        return conclusion.finding(figures)
+
+    return concluded({table.shown.table.pk: table.shown.table for table in tables}.values(), found)
+
+
+def _compared(more: tuple[int, str, float] | None, less: tuple[int, str, float] | None) -> Finding | None:
+    """The difference of two runs on the same instances, as their board has it."""
+    if not more or not less or more[1:] != less[1:]:
+        return None
+    first, second = sorted((more[0], less[0]))
+    known = Comparison.objects.filter(first=first, second=second, metric=more[1]).first()
+    if known is None or known.difference is None or known.low is None or known.high is None:
+        return None
+    factor = more[2] if more[0] == first else -more[2]
+    difference, *ends = (factor * value for value in (known.difference, known.low, known.high))
+    return Finding(1, int(difference > 0), difference, min(ends), max(ends))
 
 
 def is_reproduced(task: Task) -> bool:
@@ -226,8 +252,12 @@ def _by_metric(
             for measure in measures:
                 column = columns.get(shown.computed[measure.name])
                 cell = row_here.scores.get(column.name) if row_here and column else None
-                value = on_scale(cell.value, column.scale, measure) if column and cell else None
-                pairs.append(Pair(figure=row.figures.get(measure.name), own=value))
+                value, measured = None, None
+                if row_here and column and cell:
+                    value = on_scale(cell.value, column.scale, measure)
+                    width = on_scale(1.0, column.scale, measure) or 1.0
+                    measured = (row_here.evaluation, column.name, width)
+                pairs.append(Pair(figure=row.figures.get(measure.name), own=value, measured=measured))
             lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
     return [Head(measure.label, "") for measure in measures], lines
 

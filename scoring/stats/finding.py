@@ -57,12 +57,22 @@ class Conclusion:
     less: Mapping[str, Sequence[Any]]
     of: str = MEAN
 
-    def finding(self, figures: Iterable[Figure]) -> Finding:
-        sides: dict[tuple[str, ...], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    def sides(self, figures: Iterable[Figure]) -> list[tuple[list[Figure], list[Figure]]]:
+        """The figures of both, in each group that has both."""
+        sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(lambda: ([], []))
         for fields, value in figures:
             for side, wanted in enumerate((self.more, self.less)):
                 if all(fields.get(name) in values for name, values in wanted.items()):
-                    sides[tuple(str(fields.get(name)) for name in self.by)][side].append(value)
+                    group = tuple(str(fields.get(name)) for name in self.by)
+                    sides[group][side].append((fields, value))
+        return [(more, less) for more, less in sides.values() if more and less]
+
+    def finding(self, figures: Iterable[Figure]) -> Finding:
         ways: Mapping[str, tuple[Way, Way]] = {BEST: (max, max), EVERY: (min, max)}
         first, second = ways.get(self.of, (fmean, fmean))
-        return finding([first(more) - second(less) for more, less in sides.values() if more and less])
+        return finding(
+            [
+                first([value for _, value in more]) - second([value for _, value in less])
+                for more, less in self.sides(figures)
+            ]
+        )

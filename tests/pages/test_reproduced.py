@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from scoring.models import Reported
+from scoring.models import Comparison, Reported
 from scoring.worker.score import score
 from tasks.models import Job, Phase, Season, Task
 from tests import factories
@@ -177,6 +177,35 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
     season, task = phase.task.season.slug, phase.task.slug
     for name, where in (("paper", ["own-2020"]), ("published", [season, task])):
         assert "in 1 of 2 cases, by −4.500 on average" in text_of(client.get(reverse(name, args=where)))
+
+
+def test_a_conclusion_on_one_pair_of_systems_is_decided_by_their_runs_on_the_same_instances(
+    client, phase, tmp_path
+):
+    told = publication()
+    above = {"name": "Ibis is above Heron", "by": ["metric"], "more": {"system": ["Ibis"]}}
+    told["tables"][0]["conclusions"] = [{**above, "less": {"system": ["Heron"]}}]
+    load(write(tmp_path / "own.json", told))
+    systems = {"Heron": "Owl", "Ibis": "Kite"}
+    placements = [{**one, "recomputed": {**one["recomputed"], "systems": systems}} for one in PLACED]
+    Task.objects.filter(pk=phase.task_id).update(published=placements)
+    kite = boards.scored_run(phase, None, 0.4, system="Kite")
+    said = "cannot be told: in 1 of 1 cases, by +0.090 on average"
+    assert said in text_of(client.get(address(phase)))
+    owl = phase.submissions.get(system="Owl")
+    Comparison.objects.create(
+        first=owl.evaluations.get(rules="corrected"),
+        second=kite.evaluations.get(rules="corrected"),
+        metric="overlap_f1_micro",
+        difference=-0.09,
+        low=-0.15,
+        high=-0.03,
+        test="exact",
+        trials=1,
+        units=9,
+    )
+    text = text_of(client.get(address(phase)))
+    assert "holds: in 1 of 1 cases, by +0.090 [0.030, 0.150] on average" in text
 
 
 RECOMPUTED = """
