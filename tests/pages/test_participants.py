@@ -172,7 +172,7 @@ def test_what_is_dangerous_is_folded_and_nothing_unfolds_it():
     """Each button of that class stands in a part that has to be opened first, or on a page that only asks."""
     found = 0
     for template in Path(settings.BASE_DIR, "templates").rglob("*.html"):
-        if template.name in ("delete.html", "rehearsal.html"):
+        if template.name in ("delete.html", "_go_on.html"):
             continue
         text = template.read_text()
         for place in re.finditer(r'class="danger"', text):
