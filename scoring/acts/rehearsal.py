@@ -98,7 +98,7 @@ class MadePhase:
             opens=written_instant(phase.opens, phase.zone),
             closes=written_instant(phase.closes, phase.zone) if phase.has_end else _("no end"),
             board=describe_board(phase),
-            own_scores=phase.get_own_scores_display(),
+            own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
             frozen=describe_freeze(phase),
             gold=_("given out") if phase.gold_is_public else _("not given out"),
         )
