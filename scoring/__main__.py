@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline import commands as offline
-from scoring.offline import declaring
+from scoring.offline import declaring, terminal
 from scoring.offline.arguments import add_declared
 from scoring.offline.scoring import (
     Checking,
@@ -28,15 +28,6 @@ from scoring.offline.scoring import (
     no_progress,
     read_scored,
     score_read,
-)
-from scoring.offline.terminal import (
-    bar,
-    between,
-    installed_version,
-    is_terminal,
-    problem_lines,
-    score_lines,
-    shown,
 )
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
@@ -159,7 +150,7 @@ class Version(argparse.Action):
     """Looked up when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
-        print(f"citeboard {installed_version()}")
+        print(f"citeboard {terminal.installed_version()}")
         parser.exit()
 
 
@@ -209,7 +200,7 @@ def check_run(given: argparse.Namespace) -> int:
         return 0
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
-    for line in problem_lines(first, sys.stdout):
+    for line in terminal.problem_lines(first, sys.stdout):
         print(line)
     if more:
         print(f"and {more} more warnings")
@@ -289,9 +280,9 @@ def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
     if given.json:
         print(as_json(scores))
         return
-    for line in score_lines(scores["metrics"]):
+    for line in terminal.score_lines(scores["metrics"]):
         print(line)
-    for line in problem_lines([Problem(**problem) for problem in scores["warnings"]], sys.stderr):
+    for line in terminal.problem_lines([Problem(**problem) for problem in scores["warnings"]], sys.stderr):
         print(line, file=sys.stderr)
 
 
@@ -308,11 +299,10 @@ def compare_runs(given: argparse.Namespace) -> int:
         print(as_json(result))
         return 0
     for name, metric in result["metrics"].items():
-        a, b, difference = (shown(metric[part], infinite=False) for part in ("a", "b", "difference"))
-        print(f"{name:<40} {a} - {b} = {difference}  {between(metric)}")
-        print(
-            f"{'':<40} p {shown(metric['p'], infinite=False)} ({metric['test']} over {metric['units']} units)"
-        )
+        a, b, difference = (terminal.shown(metric[part], infinite=False) for part in ("a", "b", "difference"))
+        print(f"{name:<40} {a} - {b} = {difference}  {terminal.between(metric)}")
+        p = terminal.shown(metric["p"], infinite=False)
+        print(f"{'':<40} p {p} ({metric['test']} over {metric['units']} units)")
     return 0
 
 
@@ -321,8 +311,8 @@ def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
     """JSON objects where they are asked for, a bar where standard error is a terminal, else nothing."""
     if given.progress:
         yield lambda step, done: print(as_json({"step": step, "done": done}), file=sys.stderr, flush=True)
-    elif is_terminal(sys.stderr):
-        with bar(given.type, 1.0) as at:
+    elif terminal.is_terminal(sys.stderr):
+        with terminal.bar(given.type, 1.0) as at:
             yield lambda step, done: at(done)
     else:
         yield no_progress
@@ -331,7 +321,7 @@ def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
 def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
     first, more = capped(problems)
     objects = (json.dumps({"problem": problem.as_dict()}) for problem in first)
-    for line in objects if as_objects else problem_lines(first, sys.stderr):
+    for line in objects if as_objects else terminal.problem_lines(first, sys.stderr):
         print(line, file=sys.stderr)
     if more:
         print(json.dumps({"more": more}) if as_objects else f"and {more} more problems", file=sys.stderr)

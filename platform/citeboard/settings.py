@@ -4,24 +4,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from citeboard.core.env import (
-    Environment,
-    backend,
-    data_folder,
-    default_work_folder,
-    ready_for_many_writers,
-    secret_key_from,
-)
+from citeboard.core import env
 from citeboard.core.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
-ENVIRONMENT = Environment(os.environ)
+ENVIRONMENT = env.Environment(os.environ)
 _env = ENVIRONMENT
 
 # -- Where things are kept ----------------------------------------------------------------------------
 
-DATA_DIR = data_folder(
+DATA_DIR = env.data_folder(
     _env.folder(
         "CITEBOARD_DATA_DIR",
         BASE_DIR / "data",
@@ -31,7 +24,7 @@ DATA_DIR = data_folder(
 )
 WORK_DIR = _env.folder(
     "CITEBOARD_WORK_DIR",
-    default_work_folder(DATA_DIR),
+    env.default_work_folder(DATA_DIR),
     "The folder in which this machine scores: copies of gold and runs, and what scorers write. Each machine "
     "and each container has its own.",
     shown="a folder of the user and the data folder in `/var/tmp`",
@@ -41,7 +34,7 @@ SECRET_KEY = _env.text(
     "",
     "Signs sessions and links; at least 50 random characters, the same for every process.",
     shown="a key made at the first start, in the file `secret-key` of the data folder",
-) or secret_key_from(DATA_DIR / "secret-key")
+) or env.secret_key_from(DATA_DIR / "secret-key")
 RECEIPT_KEY = _env.hexadecimal(
     "CITEBOARD_RECEIPT_KEY",
     64,
@@ -50,7 +43,7 @@ RECEIPT_KEY = _env.hexadecimal(
 )
 
 DATABASES = {
-    "default": ready_for_many_writers(
+    "default": env.ready_for_many_writers(
         _env.database(
             "DATABASE_URL",
             f"sqlite:///{DATA_DIR / 'citeboard.sqlite3'}",
@@ -83,7 +76,7 @@ BUCKET = _env.bucket(
 )
 FILES_DIR = DATA_DIR / "files"
 STORAGES = {
-    "default": backend(BUCKET, FILES_DIR),
+    "default": env.backend(BUCKET, FILES_DIR),
     # The gathered scripts and styles are for everyone.
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }

@@ -14,15 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.acts.declared import ActForm, MomentField, by_organisers
-from scoring.worker.declaring import (
-    FORMS,
-    change_task,
-    draft_of,
-    free_slug,
-    look_at,
-    new_task,
-    without_sample,
-)
+from scoring.worker import declaring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
 from tasks.types import InputRefused
@@ -53,7 +45,7 @@ class NewTaskForm(DeclarationForm):
 
     reason = None  # type: ignore[assignment]
     title = forms.CharField(max_length=100)
-    form = forms.ChoiceField(choices=list(FORMS.items()))
+    form = forms.ChoiceField(choices=list(declaring.FORMS.items()))
     file = forms.FileField()
     opens = MomentField()
     closes = MomentField()
@@ -75,15 +67,15 @@ def _declared(text: str, slug: str) -> dict[str, Any] | None:
 
 def _looked(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     """The files of the folder, with a sample. Raises InputRefused."""
-    told = look_at(draft, by)
+    told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
-    return {**without_sample(draft["files"]), **told["files"]}
+    return {**declaring.without_sample(draft["files"]), **told["files"]}
 
 
 def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
     title, measures = given["title"], given["measures"].strip()
-    slug = free_slug(season, title)
+    slug = declaring.free_slug(season, title)
     task = _declared(given["declaration"], slug)
     with received(file) as upload:
         with upload.path.open("rb") as content:
@@ -96,7 +88,7 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
     }  # fmt: skip
     try:
         files = _looked(draft, by)
-        return new_task(
+        return declaring.new_task(
             season=season, files=files, stored=stored, filename=filename,
             opens=given["opens"], closes=given["closes"], by=by,
         )  # fmt: skip
@@ -105,11 +97,11 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
 
 
 def _declare_anew(*, task: Task, declaration: str, card: str, measures: str, reason: str, by: User) -> bool:
-    draft = draft_of(task)
+    draft = declaring.draft_of(task)
     draft["task"] = _declared(declaration, draft["slug"]) or draft["task"]
     draft["card"] = card or draft["card"]
     draft["files"] |= {MEASURES: f"{measures.strip()}\n"} if measures else {}
-    return change_task(task=task, files=_looked(draft, by), reason=reason, by=by)
+    return declaring.change_task(task=task, files=_looked(draft, by), reason=reason, by=by)
 
 
 DECLARE = by_organisers(

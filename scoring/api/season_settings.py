@@ -20,16 +20,7 @@ from scoring.acts.declaring import DECLARE, DECLARE_ANEW
 from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
 from scoring.acts.rehearsal import perform, rehearsed
 from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
-from scoring.api.operations import (
-    DRY_RUN,
-    RehearsalSerializer,
-    delete,
-    does,
-    get,
-    is_dry_run,
-    post,
-    said_in,
-)
+from scoring.api import operations
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import (
     ObjectField,
@@ -96,13 +87,13 @@ class FaultsSerializer(serializers.Serializer[Any]):
 REFUSED = OpenApiResponse(FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed.")
 
 
-@get("seasons/<slug:slug>/settings/", of=season_to_organise, answers=SettingsSerializer)
+@operations.get("seasons/<slug:slug>/settings/", of=season_to_organise, answers=SettingsSerializer)
 def settings(request: Request, season: Season) -> dict[str, Any]:
     """The settings of a season; for its organisers."""
     return {"settings": settings_now(season)}
 
 
-does(
+operations.does(
     CHANGE_SETTINGS,
     "seasons/<slug:slug>/settings/",
     form=SettingsForm,
@@ -116,31 +107,31 @@ does(
 )
 
 
-@delete(
+@operations.delete(
     "seasons/<slug:slug>/settings/<str:prefix>/",
     of=season_to_organise,
     takes_dry_runs=True,
-    parameters=[DRY_RUN],
-    responses={200: RehearsalSerializer},
+    parameters=[operations.DRY_RUN],
+    responses={200: operations.RehearsalSerializer},
     name="settings-row",
 )
 def delete_settings(request: Request, season: Season, prefix: str) -> Response | None:
     """Delete a task, such as tasks.1a, or a phase without runs, or (season) a draft; for organisers."""
     row = season if prefix == SEASON else rows_of(season, held=False).get(prefix)
     if isinstance(row, Season):
-        is_dry_run(request, is_rehearsed=False)
+        operations.is_dry_run(request, is_rehearsed=False)
         delete_season(season=row, by=person(request))
         return None
     if not isinstance(row, Task | Phase):
         raise Http404("The season has no task or phase of this name.")
     act = DELETE_TASK if isinstance(row, Task) else DELETE_PHASE
-    if is_dry_run(request):
-        return Response(RehearsalSerializer(rehearsed(act, row, person(request), {})).data)
-    perform(act, row, person(request), {}, said_in(request))
+    if operations.is_dry_run(request):
+        return Response(operations.RehearsalSerializer(rehearsed(act, row, person(request), {})).data)
+    perform(act, row, person(request), {}, operations.said_in(request))
     return None
 
 
-does(
+operations.does(
     FROM_PRESET,
     "new-season/<slug:preset>/",
     operation_id="season_from_preset",
@@ -157,7 +148,7 @@ def _with_new_name(request: Request, season: Season, sent: Mapping[str, Any]) ->
     return sent
 
 
-does(
+operations.does(
     CLONE,
     "seasons/<slug:slug>/clone/",
     operation_id="clone",
@@ -212,7 +203,7 @@ UNLOADED = {
 }
 
 
-@post(
+@operations.post(
     "seasons/<slug:slug>/file/",
     of=season_to_organise,
     form=SeasonFileForm,
@@ -225,7 +216,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
     return _loaded(request, season.slug, form)
 
 
-@post(
+@operations.post(
     "new-season/",
     of=creator_of_seasons,
     lets_out=True,
@@ -275,7 +266,7 @@ class GoldQuery(serializers.Serializer[Any]):
 task_to_organise = numbered("task", season_to_organise)
 
 
-@get("tasks/<int:pk>/gold/", of=task_to_organise, query=GoldQuery, pages=GoldVersionSerializer)
+@operations.get("tasks/<int:pk>/gold/", of=task_to_organise, query=GoldQuery, pages=GoldVersionSerializer)
 def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
     """The versions of a task's gold, newest first; for organisers."""
     versions = Gold.objects.filter(task=task).order_by("-created_at", "-pk")
@@ -303,7 +294,7 @@ def _split(task: Task, named: str) -> str:
     return named
 
 
-does(
+operations.does(
     acts.PUBLISH_GOLD,
     "tasks/<int:pk>/gold/",
     of=task_to_organise,
@@ -322,7 +313,7 @@ does(
 )
 
 REFUSED_FILE = OpenApiResponse(RejectedRun, "The gold or the declaration was refused; nothing was kept.")
-does(
+operations.does(
     DECLARE,
     "seasons/<slug:slug>/declared-tasks/",
     operation_id="declare_task",
@@ -345,7 +336,7 @@ class DeclaredAnewSerializer(serializers.Serializer[Any]):
     is_scored_again = serializers.BooleanField()
 
 
-@get("tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer)
+@operations.get("tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer)
 def declaration(request: Request, task: Task) -> dict[str, Any]:
     """The declaration of a task of one's own; for organisers."""
     if task.declaration is None:
@@ -353,7 +344,7 @@ def declaration(request: Request, task: Task) -> dict[str, Any]:
     return {"files": task.declaration.files}
 
 
-does(
+operations.does(
     DECLARE_ANEW,
     "tasks/<int:pk>/declaration/",
     of=task_to_organise,
@@ -363,8 +354,8 @@ does(
     responses={422: REFUSED_FILE},
 )
 
-does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
-does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
+operations.does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
+operations.does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
 RescoringSerializer = mirror(
     "Rescoring",
     Progress,
@@ -383,20 +374,20 @@ class QueuedSerializer(serializers.Serializer[Any]):
     queued = serializers.IntegerField(help_text="0 where all of it was there or under way.")
 
 
-@get("phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer)
+@operations.get("phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer)
 def rescoring(request: Request, phase: Phase) -> Progress:
     """How far the runs of a phase are scored against its newest gold; for organisers."""
     return progress(phase)
 
 
-does(
+operations.does(
     acts.RESCORE,
     "phases/<int:pk>/rescore/",
     operation_id="rescore",
     gives=lambda request, order: progress(order.phase),
     answers=RescoringSerializer,
 )
-does(
+operations.does(
     acts.STOP_RESCORING,
     "phases/<int:pk>/rescore/stop/",
     operation_id="stop_rescoring",
@@ -408,16 +399,16 @@ for act, where, label in (
     (acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run"),
     (COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"),
 ):
-    does(
+    operations.does(
         act, where, operation_id=label, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer
     )
-does(
+operations.does(
     acts.COMPUTE_BASELINES,
     "phases/<int:pk>/baselines/",
     operation_id="compute_baselines",
     gives=lambda request, made: {"queued": made[1]},
     answers=QueuedSerializer,
 )
-does(DELETE_TASK, "tasks/<int:pk>/", method="DELETE", name="task")
-does(DELETE_PHASE, "phases/<int:pk>/", method="DELETE", name="phase")
-does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")
+operations.does(DELETE_TASK, "tasks/<int:pk>/", method="DELETE", name="task")
+operations.does(DELETE_PHASE, "phases/<int:pk>/", method="DELETE", name="phase")
+operations.does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

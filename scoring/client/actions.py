@@ -11,15 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scoring.client.connection import (
-    TOKEN,
-    Answer,
-    Connection,
-    chosen_site,
-    read_tokens,
-    tokens_path,
-    write_tokens,
-)
+from scoring.client import connection
 from scoring.client.refusals import Refused, SiteRefused
 from scoring.offline.arguments import say
 from scoring.offline.scoring import as_json
@@ -50,13 +42,13 @@ def login(args: argparse.Namespace) -> int:
     token = typed.strip()
     if not token:
         raise Refused(f"no token was given; make one at {address}/account/tokens/")
-    Connection(address, token).get("submissions/", {"page_size": 1})
-    tokens = read_tokens(tokens_path())
+    connection.Connection(address, token).get("submissions/", {"page_size": 1})
+    tokens = connection.read_tokens(connection.tokens_path())
     tokens.site = address
     tokens.tokens[address] = token
-    write_tokens(tokens_path(), tokens)
-    facts = {"site": address, "file": str(tokens_path())}
-    return say(args, facts, f"signed in to {address}; {tokens_path()}")
+    connection.write_tokens(connection.tokens_path(), tokens)
+    facts = {"site": address, "file": str(connection.tokens_path())}
+    return say(args, facts, f"signed in to {address}; {connection.tokens_path()}")
 
 
 def seasons(args: argparse.Namespace) -> int:
@@ -153,7 +145,7 @@ def board(args: argparse.Namespace) -> int:
     return say(args, table, *board_lines(table))
 
 
-def _follow(site: Connection, numbers: list[int], args: argparse.Namespace) -> int:
+def _follow(site: connection.Connection, numbers: list[int], args: argparse.Namespace) -> int:
     ended: dict[int, dict[str, Any]] = {}
     seen: dict[int, str] = {}
     while len(ended) < len(set(numbers)):
@@ -180,7 +172,7 @@ def _follow(site: Connection, numbers: list[int], args: argparse.Namespace) -> i
     return max(_print_scores(site, ended[number], args) for number in dict.fromkeys(numbers))
 
 
-def pause_after(answer: Answer) -> float:
+def pause_after(answer: connection.Answer) -> float:
     """Seconds that the site asks for; else a quarter of the time that it expects the run to take."""
     after = answer.headers.get("Retry-After", "")
     seconds = float(after) if after.isdecimal() else (answer.body["expected_seconds"] or MIN_PAUSE) / 4
@@ -198,7 +190,7 @@ def sent_as_file(run: Path) -> Iterator[Path]:
         yield run
 
 
-def _print_scores(site: Connection, run: Mapping[str, Any], args: argparse.Namespace) -> int:
+def _print_scores(site: connection.Connection, run: Mapping[str, Any], args: argparse.Namespace) -> int:
     if run["scores"] is None:
         is_hidden = run["status"] == SCORED and run["scores_hidden"]
         why = "its phase shows no scores now" if is_hidden else f"it is {run['status']}. {run['reason']}"
@@ -224,11 +216,13 @@ def _print_scores(site: Connection, run: Mapping[str, Any], args: argparse.Names
     return 0
 
 
-def _site(args: argparse.Namespace, *, needs_token: bool = False) -> Connection:
-    address, token = chosen_site(args.site)
+def _site(args: argparse.Namespace, *, needs_token: bool = False) -> connection.Connection:
+    address, token = connection.chosen_site(args.site)
     if needs_token and not token:
-        raise Refused(f"no token for {address}; give it in {TOKEN}, or sign in: citeboard login {address}")
-    return Connection(address, token)
+        raise Refused(
+            f"no token for {address}; give it in {connection.TOKEN}, or sign in: citeboard login {address}"
+        )
+    return connection.Connection(address, token)
 
 
 def _warn(answer: Mapping[str, Any]) -> None:
@@ -271,7 +265,7 @@ def warning_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(problem_lines([Problem(**problem) for problem in problems], sys.stderr))
 
 
-def phase_id(site: Connection, named: str) -> int:
+def phase_id(site: connection.Connection, named: str) -> int:
     """Raises Refused with the names there are."""
     if named.isdecimal():
         return int(named)
@@ -295,14 +289,14 @@ def phase_id(site: Connection, named: str) -> int:
     return number
 
 
-def phase_detail(site: Connection, named: str) -> dict[str, Any]:
+def phase_detail(site: connection.Connection, named: str) -> dict[str, Any]:
     """The phase as the API describes it, its task by slug."""
     phase = site.get(f"phases/{phase_id(site, named)}/")
     task = site.get(f"tasks/{phase['task']}/")
     return {**phase, "task": task["slug"], "type": task["type"]}
 
 
-def refuse_unread_terms(site: Connection, season: str) -> None:
+def refuse_unread_terms(site: connection.Connection, season: str) -> None:
     """Raises Refused with the text of terms that are to be accepted first."""
     try:
         terms = site.get(f"seasons/{season}/terms/")
@@ -319,7 +313,7 @@ def refuse_unread_terms(site: Connection, season: str) -> None:
         raise unread
 
 
-def only_team(site: Connection) -> str:
+def only_team(site: connection.Connection) -> str:
     """Raises Refused where it has to be said which."""
     teams = [team["slug"] for team in site.pages("teams/")]
     if len(teams) != 1:
@@ -329,7 +323,7 @@ def only_team(site: Connection) -> str:
     return str(team)
 
 
-def require_priorities(site: Connection, phase: int, kind: str) -> None:
+def require_priorities(site: connection.Connection, phase: int, kind: str) -> None:
     """Raises Refused, before anything is sent, where a run of this kind has no priority in the phase."""
     if kind != "primary":
         raise Refused(f"--priority is for primary runs; a {kind} run has no priority")

@@ -12,30 +12,16 @@ from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import thousands
 from scoring.offline.sample import public_sample, shown_sample
-from tasks.types import TaskType, task_type
-from tasks.types.base import (
-    ALIKE,
-    IMPLIED,
-    LABELS,
-    LINES,
-    MARKS,
-    MISSED,
-    RANKING,
-    RIGHT,
-    SENTENCES,
-    TEXTS,
-    WRONG,
-    ShownInstance,
-)
+from tasks.types import TaskType, base, task_type
 
 #: Who has a piece or a line: gold and answer, one of them, or none; a place in a text that the task is about.
 BOTH, GOLD, ANSWER, PLACE = "both", "gold", "answer", "place"
 OUTCOME_LABELS = {
-    ALIKE: gettext_lazy("wrong, with words of the citation"),
-    WRONG: gettext_lazy("wrong, without words of the citation"),
-    IMPLIED: gettext_lazy("missed, without words of the citation"),
-    MISSED: gettext_lazy("missed, with words of the citation"),
-    RIGHT: gettext_lazy("right"),
+    base.ALIKE: gettext_lazy("wrong, with words of the citation"),
+    base.WRONG: gettext_lazy("wrong, without words of the citation"),
+    base.IMPLIED: gettext_lazy("missed, without words of the citation"),
+    base.MISSED: gettext_lazy("missed, with words of the citation"),
+    base.RIGHT: gettext_lazy("right"),
 }
 #: How an instance came out besides.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
@@ -54,12 +40,12 @@ KIND_LABELS = OUTCOME_LABELS | {
 NEAR_BY = 2
 #: What a task asks, in a sentence.
 ASKED = {
-    SENTENCES: gettext_lazy("Which sentences of the cited paper does this citation mean?"),
-    RANKING: gettext_lazy("Which paper is cited here?"),
-    TEXTS: gettext_lazy("Write this text from what is given."),
-    MARKS: gettext_lazy("Answer from the passages, with a mark where each claim comes from."),
-    LABELS: gettext_lazy("Which label fits what is given?"),
-    LINES: gettext_lazy("What fits what is given?"),
+    base.SENTENCES: gettext_lazy("Which sentences of the cited paper does this citation mean?"),
+    base.RANKING: gettext_lazy("Which paper is cited here?"),
+    base.TEXTS: gettext_lazy("Write this text from what is given."),
+    base.MARKS: gettext_lazy("Answer from the passages, with a mark where each claim comes from."),
+    base.LABELS: gettext_lazy("Which label fits what is given?"),
+    base.LINES: gettext_lazy("What fits what is given?"),
 }
 #: Shorter words are shared by any two texts.
 MIN_SHARED = 4
@@ -122,27 +108,27 @@ def drawn(
         chosen = _("to choose from: %(n)s") % {"n": thousands(pool)}
         lines_given.append(Line([], words=chosen))
     parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
-    if form != RANKING and any(judged.values()):
-        heading = _("The cited paper") if form == SENTENCES else _("The passages")
+    if form != base.RANKING and any(judged.values()):
+        heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
         sentences = Part(heading, "paper", _sentences(form, judged))
-        if form == SENTENCES:
+        if form == base.SENTENCES:
             return [*parts, sentences]
         parts.append(sentences)
     draw = _DRAWN.get(form, _as_texts)
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
-        if form == RANKING and len(judged) == 1:
+        if form == base.RANKING and len(judged) == 1:
             lines = [_with_place(line, *judged.values()) for line in lines]
         parts.append(Part(_("Gold"), GOLD, lines))
     for name, answer in answers.items():
         lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
         said = beside.get(name, ())
-        if form == RANKING:
+        if form == base.RANKING:
             scores = {_candidate(candidate): score for candidate, score in said}
             lines = [_with_number(line, scores.get(line.pieces[0].text)) for line in lines]
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
-        parts.append(Part(heading, ANSWER, lines, form == RANKING))
-        if said and form != RANKING:
+        parts.append(Part(heading, ANSWER, lines, form == base.RANKING))
+        if said and form != base.RANKING:
             heading = _("Probabilities of %(system)s") % {"system": name} if name else _("Probabilities")
             parts.append(Part(heading, ANSWER, _probabilities(said, gold)))
         if told := claims.get(name):
@@ -186,10 +172,10 @@ def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
 
 
 def _given(form: str, text: str, answers: Iterable[str]) -> list[Line]:
-    if form == TEXTS:
+    if form == base.TEXTS:
         text = _TAGS.sub("", text)
     lines = [line for line in text.split("\n") if line.strip()]
-    if form != MARKS:
+    if form != base.MARKS:
         return [Line(_marked(line, _PLACE)) for line in lines]
     cited = {mark for answer in answers for mark in _MARK.findall(answer)}
     drawn_lines = [Line([Piece(lines[0])])] if lines else []
@@ -221,11 +207,11 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
     lines = []
     for sentence in sorted(order, key=_sentence_number):
         told = order[sentence]
-        in_gold = any(outcome in (RIGHT, IMPLIED, MISSED) for _name, outcome in told)
-        having = [name for name, outcome in told if outcome in (RIGHT, ALIKE, WRONG)]
+        in_gold = any(outcome in (base.RIGHT, base.IMPLIED, base.MISSED) for _name, outcome in told)
+        having = [name for name, outcome in told if outcome in (base.RIGHT, base.ALIKE, base.WRONG)]
         kind = BOTH if in_gold and having else GOLD if in_gold else ANSWER if having else ""
         if len(judged) == 1:
-            words = str(OUTCOME_LABELS.get(told[0][1], "")) if form == SENTENCES else _whose(kind)
+            words = str(OUTCOME_LABELS.get(told[0][1], "")) if form == base.SENTENCES else _whose(kind)
         else:
             words = ", ".join([*([_("gold")] if in_gold else []), *having])
         lines.append(Line([Piece(sentence, kind)], kind, words))
@@ -291,31 +277,35 @@ def _overlap(text: str, shared: set[str]) -> list[Piece]:
 
 
 _DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
-    RANKING: _as_ranking,
-    LABELS: _as_lines,
-    LINES: _as_lines,
+    base.RANKING: _as_ranking,
+    base.LABELS: _as_lines,
+    base.LINES: _as_lines,
 }
 
 
-def kinds_of(form: str, shown: ShownInstance) -> set[str]:
+def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
     """How an instance came out; of labels as `GOLD → ANSWER`. It tells the gold."""
     if not shown.answer:
         return {EMPTY}
-    if form == SENTENCES:
+    if form == base.SENTENCES:
         kinds = {outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS}
-        gold = [number for number, is_gold in _numbered(shown.judged, (RIGHT, IMPLIED, MISSED)) if is_gold]
-        wrong = [number for number, is_wrong in _numbered(shown.judged, (ALIKE, WRONG)) if is_wrong]
+        gold = [
+            number
+            for number, is_gold in _numbered(shown.judged, (base.RIGHT, base.IMPLIED, base.MISSED))
+            if is_gold
+        ]
+        wrong = [number for number, is_wrong in _numbered(shown.judged, (base.ALIKE, base.WRONG)) if is_wrong]
         return kinds | {NEAR for one in wrong for other in gold if abs(one - other) <= NEAR_BY}
-    if form == RANKING:
+    if form == base.RANKING:
         cited = {_candidate(line) for line in shown.gold.split("\n")}
         ranked = enumerate((_candidate(line) for line in shown.answer.split("\n")), start=1)
         first = next((place for place, name in ranked if name in cited), math.inf)
         return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
-    if form == LABELS:
+    if form == base.LABELS:
         return {f"{_joined(shown.gold)} → {_joined(shown.answer)}"}
-    if form == MARKS:
+    if form == base.MARKS:
         return set() if _MARK.search(shown.answer) else {NO_MARK}
-    if form == TEXTS and not _shared_words([shown.gold]) & _shared_words([shown.answer]):
+    if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words([shown.answer]):
         return {NOTHING_SHARED}
     return set()
 
@@ -332,7 +322,7 @@ def _joined(lines: str) -> str:
     return ", ".join(lines.split("\n"))
 
 
-def draw(form: str, shown: ShownInstance, claims: Sequence[Line] = ()) -> list[Part]:
+def draw(form: str, shown: base.ShownInstance, claims: Sequence[Line] = ()) -> list[Part]:
     """All of an instance, for whoever may see all of it."""
     return drawn(
         form,
@@ -352,11 +342,11 @@ def drawn_example(kind: TaskType) -> list[Part]:
     return draw(kind.drawn_as, shown) if shown else []
 
 
-def example_of(kind: TaskType) -> ShownInstance | None:
+def example_of(kind: TaskType) -> base.ShownInstance | None:
     """The first instance with an answer of the sample that everybody may have; None where there is none."""
     return _first_of(kind.slug, tuple(public_sample(kind).items()))
 
 
 @lru_cache(maxsize=64)
-def _first_of(slug: str, files: tuple[tuple[str, str], ...]) -> ShownInstance | None:
+def _first_of(slug: str, files: tuple[tuple[str, str], ...]) -> base.ShownInstance | None:
     return next((shown for shown in shown_sample(task_type(slug), dict(files)) if shown.answer), None)

@@ -4,17 +4,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals, listed
+from scoring.board import formatting
 from scoring.board.differences import hidden_classes
-from scoring.board.formatting import (
-    DASH,
-    MINUS,
-    class_label,
-    decimals,
-    dimension_label,
-    interval,
-    metric_label,
-    shown,
-)
 from scoring.board.visibility import Audience
 from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
@@ -37,17 +28,17 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         a, b = (one[metric.name] for one in scores)
         both = a.value is not None and b.value is not None
         line = {
-            "label": metric_label(metric.name),
-            "a": shown(a.value, a.scale, is_infinite=a.is_infinite),
-            "b": shown(b.value, b.scale, is_infinite=b.is_infinite),
-            "difference": shown(a.value - b.value if both else None, a.scale),  # type: ignore[operator]
+            "label": formatting.metric_label(metric.name),
+            "a": formatting.shown(a.value, a.scale, is_infinite=a.is_infinite),
+            "b": formatting.shown(b.value, b.scale, is_infinite=b.is_infinite),
+            "difference": formatting.shown(a.value - b.value if both else None, a.scale),  # type: ignore[operator]
         }
         if results and metric.is_exchangeable:
             result = results[metric.name]
             line |= {
                 "interval": _("the same in every unit")
                 if result.get("no_interval") == NoInterval.SAME
-                else interval(result["low"], result["high"], metric.scale),
+                else formatting.interval(result["low"], result["high"], metric.scale),
                 "p": p_value(result["p"]),
                 "p_holm": p_value(result["p_holm"]),
                 "verdict": "",
@@ -69,7 +60,9 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
     return {
         "lines": lines,
         "is_made": results is not None,
-        "untested": listed([metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]),
+        "untested": listed(
+            [formatting.metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]
+        ),
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
         "make_href": query.with_(tests=True),
         "units": units,
@@ -81,7 +74,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
 
 def p_value(p: float | None) -> str:
     if p is None:
-        return DASH
+        return formatting.DASH
     return in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
 
 
@@ -111,27 +104,29 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     phase = pair.a.phase
     hidden = hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
     lines = by_class(pair, dimension, metric, hidden)
-    label = metric_label(metric.name)
-    title = f"{label}: {a} {MINUS} {b}"
+    label = formatting.metric_label(metric.name)
+    title = f"{label}: {a} {formatting.MINUS} {b}"
     # A point a class, with its interval; right of zero the first run has more.
     drawn = [line for line in lines if line.difference is not None]
     return {
-        "dimensions": query.choices("dimension", names, dimension, dimension_label, label="", page=1),
-        "metrics": query.choices(
-            "metric", [shared.name for shared in measured], metric.name, metric_label, page=1
+        "dimensions": query.choices(
+            "dimension", names, dimension, formatting.dimension_label, label="", page=1
         ),
-        "dimension_label": dimension_label(dimension),
+        "metrics": query.choices(
+            "metric", [shared.name for shared in measured], metric.name, formatting.metric_label, page=1
+        ),
+        "dimension_label": formatting.dimension_label(dimension),
         "metric_label": label,
         "lines": [
             {
-                "label": class_label(line.label),
+                "label": formatting.class_label(line.label),
                 "n": line.n,
                 "has_support": line.has_support,
                 "withheld": line.withheld,
-                "a": shown(line.a, metric.scale, withheld=line.withheld and line.a is None),
-                "b": shown(line.b, metric.scale, withheld=line.withheld and line.b is None),
-                "difference": shown(line.difference, metric.scale, withheld=line.withheld),
-                "interval": interval(line.low, line.high, metric.scale),
+                "a": formatting.shown(line.a, metric.scale, withheld=line.withheld and line.a is None),
+                "b": formatting.shown(line.b, metric.scale, withheld=line.withheld and line.b is None),
+                "difference": formatting.shown(line.difference, metric.scale, withheld=line.withheld),
+                "interval": formatting.interval(line.low, line.high, metric.scale),
             }
             for line in lines
         ],
@@ -140,7 +135,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
         "few": any(not line.has_support and not line.withheld for line in lines),
         "figure": Dots(
             title=title,
-            labels=[class_label(line.label) for line in drawn],
+            labels=[formatting.class_label(line.label) for line in drawn],
             series=[
                 Series(
                     name=_("difference"),
@@ -152,7 +147,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
                     ],
                 )
             ],
-            axis=Axis(title=title, decimals=decimals(metric.scale), has_zero=True),
+            axis=Axis(title=title, decimals=formatting.decimals(metric.scale), has_zero=True),
         ),
         "words": chart_in_words(lines, a, b),
     }
@@ -170,22 +165,22 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
     pages = max(1, -(-apart.count // PAGE))
     page = min(query.page, pages)
     return {
-        "metric_label": metric_label(metric.name),
+        "metric_label": formatting.metric_label(metric.name),
         "dimension": dimension,
-        "dimension_label": dimension_label(dimension),
+        "dimension_label": formatting.dimension_label(dimension),
         "carried": query.pairs(dimension=dimension, label="", page=1),
-        "labels": [(label, class_label(label)) for label in apart.labels],
+        "labels": [(label, formatting.class_label(label)) for label in apart.labels],
         "label": query.label,
-        "class_label": class_label(query.label),
+        "class_label": formatting.class_label(query.label),
         "count": apart.count,
         "of": apart.instances,
         "lines": [
             {
                 "name": line.name,
-                "classes": ", ".join(map(class_label, line.classes)),
-                "a": shown(line.a, metric.scale),
-                "b": shown(line.b, metric.scale),
-                "difference": shown(line.difference, metric.scale),
+                "classes": ", ".join(map(formatting.class_label, line.classes)),
+                "a": formatting.shown(line.a, metric.scale),
+                "b": formatting.shown(line.b, metric.scale),
+                "difference": formatting.shown(line.difference, metric.scale),
             }
             for line in apart.some(PAGE * (page - 1), PAGE * page)
         ],

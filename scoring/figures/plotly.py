@@ -5,18 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from scoring.figures.description import (
-    LOOKS,
-    Axis,
-    Bars,
-    Dots,
-    HeatMap,
-    Look,
-    Measured,
-    Point,
-    PointSeries,
-    Scatter,
-)
+from scoring.figures import description
 from scoring.figures.frame import WIDTH, Field, labels, span, ticks
 
 PATTERN = {"size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.5}
@@ -49,7 +38,7 @@ def as_plotly(figure: object) -> Part:
 
 
 @as_plotly.register
-def _heat_map(figure: HeatMap) -> Part:
+def _heat_map(figure: description.HeatMap) -> Part:
     trace: dict[str, Any] = {
         "type": "heatmap",
         "x": distinct(figure.columns),
@@ -80,7 +69,7 @@ def _heat_map(figure: HeatMap) -> Part:
 
 
 @as_plotly.register
-def _bars(figure: Bars) -> Part:
+def _bars(figure: description.Bars) -> Part:
     data = [
         {
             "type": "bar",
@@ -91,7 +80,7 @@ def _bars(figure: Bars) -> Part:
             **_hover(figure.hover(series, place) for place in range(len(figure.labels))),
             **_error("error_y", series.values),
         }
-        for series, look in zip(figure.drawn, LOOKS, strict=False)
+        for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
     layout = {
         "barmode": "group",
@@ -107,7 +96,7 @@ def _bars(figure: Bars) -> Part:
 
 
 @as_plotly.register
-def _dots(figure: Dots) -> Part:
+def _dots(figure: description.Dots) -> Part:
     data = [
         {
             "type": "scatter",
@@ -120,7 +109,7 @@ def _dots(figure: Dots) -> Part:
             **_hover(figure.hover(series, place) for place in range(len(figure.labels))),
             **_error("error_x", series.values),
         }
-        for series, look in zip(figure.drawn, LOOKS, strict=False)
+        for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
     layout = {
         "height": 110 + max(28, 12 * len(data)) * len(figure.labels),
@@ -135,7 +124,7 @@ def _dots(figure: Dots) -> Part:
 
 
 @as_plotly.register
-def _scatter(figure: Scatter) -> Part:
+def _scatter(figure: description.Scatter) -> Part:
     # On which side of its point a name stands, of those that are written.
     field = Field(0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up))
     named = {
@@ -149,7 +138,7 @@ def _scatter(figure: Scatter) -> Part:
     sides = {point: label.side for point, label in written if label}
     data = [
         _reference(series, figure, look) if series.is_reference else _points(series, figure, look, sides)
-        for series, look in zip(figure.drawn, LOOKS, strict=False)
+        for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
     layout = {
         "height": 380,
@@ -162,7 +151,12 @@ def _scatter(figure: Scatter) -> Part:
     return {"data": data, "layout": layout}
 
 
-def _points(series: PointSeries, figure: Scatter, look: Look, sides: Mapping[Point, str]) -> Part:
+def _points(
+    series: description.PointSeries,
+    figure: description.Scatter,
+    look: description.Look,
+    sides: Mapping[description.Point, str],
+) -> Part:
     modes = [("lines", series.has_line), ("markers", series.has_points), ("text", series.has_names)]
     return {
         "type": "scatter",
@@ -180,7 +174,7 @@ def _points(series: PointSeries, figure: Scatter, look: Look, sides: Mapping[Poi
     }
 
 
-def _reference(series: PointSeries, figure: Scatter, look: Look) -> Part:
+def _reference(series: description.PointSeries, figure: description.Scatter, look: description.Look) -> Part:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -192,7 +186,7 @@ def _reference(series: PointSeries, figure: Scatter, look: Look) -> Part:
     }
 
 
-def _places(series: PointSeries, figure: Scatter) -> Part:
+def _places(series: description.PointSeries, figure: description.Scatter) -> Part:
     across = [point.x.value for point in series.points]
     return {
         "x": [_time(at) for at in across] if figure.x.kind == "date" else across,
@@ -200,7 +194,7 @@ def _places(series: PointSeries, figure: Scatter) -> Part:
     }
 
 
-def _axis(axis: Axis, numbers: Iterable[float]) -> Part:
+def _axis(axis: description.Axis, numbers: Iterable[float]) -> Part:
     over = span(axis, numbers)
     part: Part = {
         "automargin": True,
@@ -215,7 +209,7 @@ def _axis(axis: Axis, numbers: Iterable[float]) -> Part:
     return part
 
 
-def _marker(look: Look, values: Sequence[Measured]) -> Part:
+def _marker(look: description.Look, values: Sequence[description.Measured]) -> Part:
     symbols = [f"{look.symbol}-open" if measured.is_faint else look.symbol for measured in values]
     return {
         "color": look.color,
@@ -228,7 +222,7 @@ def _hover(texts: Iterable[str]) -> Part:
     return {"hoverinfo": "text", "hovertext": list(texts)}
 
 
-def _error(name: str, values: Sequence[Measured]) -> Mapping[str, Part]:
+def _error(name: str, values: Sequence[description.Measured]) -> Mapping[str, Part]:
     ends = [measured.ends for measured in values]
     if not any(ends):
         return {}

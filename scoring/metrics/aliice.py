@@ -12,16 +12,9 @@ from scoring.metrics.base import Floats, Parameters, Requirement, deviation_of, 
 from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, described, matrix, row
 from scoring.metrics.entailment import Case, judged
 from tasks.types.base import Options
+from tasks.types.positional_citations import parsing
 from tasks.types.positional_citations.claims import Claim
 from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER
-from tasks.types.positional_citations.parsing import (
-    AUTO,
-    RULES,
-    chosen_parser,
-    parser_name,
-    parser_place,
-    rests_on_spacy,
-)
 from tasks.types.positional_citations.questions import (
     AlceSentence,
     CitedSentence,
@@ -46,30 +39,32 @@ class Aliice(CitationMetric):
 
     def __init__(self, name: str, rules: str, *, options: Options, **more: Any) -> None:
         super().__init__(name, rules, options=options, **more)
-        self.packages = ("spacy",) if rests_on_spacy(options[PARSER.name]) else ()
+        self.packages = ("spacy",) if parsing.rests_on_spacy(options[PARSER.name]) else ()
 
     @property
     def parameters(self) -> Parameters:
         return {
             **super().parameters,
             "groups": "merged" if self.options[MERGE_GROUPS.name] == "yes" else "last",
-            "parser": parser_name(self.options[PARSER.name]),
+            "parser": parsing.parser_name(self.options[PARSER.name]),
         }
 
     @property
     def needs_model(self) -> bool:
-        return rests_on_spacy(self.options[PARSER.name]) or super().needs_model
+        return parsing.rests_on_spacy(self.options[PARSER.name]) or super().needs_model
 
     @property
     def replaces(self) -> str:
-        return f"|parser:{RULES}-" if self.options[PARSER.name] == AUTO and self.packages else ""
+        return (
+            f"|parser:{parsing.RULES}-" if self.options[PARSER.name] == parsing.AUTO and self.packages else ""
+        )
 
     def requirements(self) -> Sequence[Requirement]:
-        parser = chosen_parser(self.options[PARSER.name])
-        if parser == RULES:
+        parser = parsing.chosen_parser(self.options[PARSER.name])
+        if parser == parsing.RULES:
             return super().requirements()
-        kind = "spaCy pipeline" if rests_on_spacy(parser) else "file of parses"
-        needed = looked_for(kind, parser, lambda: (parser_place(parser), parser_name(parser)))
+        kind = "spaCy pipeline" if parsing.rests_on_spacy(parser) else "file of parses"
+        needed = looked_for(kind, parser, lambda: (parsing.parser_place(parser), parsing.parser_name(parser)))
         return (needed, *super().requirements())
 
     def claim(self, part: Part | None) -> Claim | None:

@@ -14,20 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import (
-    PARTS,
-    CountMetric,
-    Floats,
-    MeanMetric,
-    Metric,
-    Parameters,
-    Requirement,
-    f1_of_counts,
-    harmonic_mean,
-    looked_for,
-    quotient,
-    ratio,
-)
+from scoring.metrics import base
 from scoring.metrics.rouge import Rouge
 from scoring.metrics.rouge155 import (
     NOTHING,
@@ -49,7 +36,7 @@ CITATION = "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIR
 PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 
 
-class GoldFileCounts(CountMetric):
+class GoldFileCounts(base.CountMetric):
     """Counts whose macro average is over gold files, of which a topic has one for each annotator.
 
     Topics are what is resampled, whatever the number of their annotators.
@@ -69,12 +56,12 @@ class GoldFileCounts(CountMetric):
     def counts(self, gold: Any, answer: Any) -> tuple[int, int, int]:
         """True positives, false positives and false negatives of one pair."""
 
-    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> base.Floats:
         pairs = list(zip(gold, answers, strict=True))
         rows = np.array([self.counts(*pair) for pair in pairs], float).reshape(-1, 3)
         return in_file_blocks(rows, gold, answers) if self.average == "macro" else rows
 
-    def unit_stats(self, sums: Floats) -> Floats:
+    def unit_stats(self, sums: base.Floats) -> base.Floats:
         return over_files(sums, width=3, value=super().unit_stats)
 
 
@@ -108,9 +95,9 @@ class CitanceOverlap(Overlap):
         self.per_unit, self.statistic = False, "overlap_by_citance"
         self.fixed = {"average": "citances"}
 
-    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> base.Floats:
         counts = [self.counts(*pair) for pair in zip(gold, answers, strict=True)]
-        rows = CountMetric.unit_stats(self, np.array(counts, float).reshape(-1, 3))
+        rows = base.CountMetric.unit_stats(self, np.array(counts, float).reshape(-1, 3))
         rows[[citance is None for citance in gold]] = 0
         return rows
 
@@ -142,7 +129,7 @@ def facet_counts(gold: str | None, answer: FacetAnswer, *, is_conditional: bool)
     return (named, 0, 1 - named)
 
 
-class WeightedFacet(Metric):
+class WeightedFacet(base.Metric):
     """The mean of the facets' F1, each weighted by how often the gold has it, as in the pilot's table 4.
 
     Facets that the gold does not have weigh nothing; 0 where it has none.
@@ -156,7 +143,7 @@ class WeightedFacet(Metric):
         self.statistic = "facet_by_facet" if is_conditional else "facet_by_facet_unconditional"
         self.fixed = {"average": "weighted", "given": "1a" if is_conditional else "nothing"}
 
-    def instance_stats(self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]) -> Floats:
+    def instance_stats(self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]) -> base.Floats:
         """Three columns for each facet; a facet that is none of them has the last three."""
         blocks = np.zeros((len(gold), len(FACETS) + 1, 3))
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
@@ -165,18 +152,18 @@ class WeightedFacet(Metric):
             blocks[row, block] = facet_counts(wanted, answer, is_conditional=self.is_conditional)
         return blocks.reshape(len(gold), -1)
 
-    def denominators(self, rows: Floats) -> Floats:
+    def denominators(self, rows: base.Floats) -> base.Floats:
         return np.asarray(rows.sum(axis=1))
 
-    def aggregate(self, sums: Floats) -> Floats:
+    def aggregate(self, sums: base.Floats) -> base.Floats:
         blocks = sums.reshape(*sums.shape[:-1], -1, 3)
         hits, wrong, missed = blocks[..., 0], blocks[..., 1], blocks[..., 2]
         support = hits + missed
-        f1 = f1_of_counts(hits, hits + wrong, support)
-        return ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
+        f1 = base.f1_of_counts(hits, hits + wrong, support)
+        return base.ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
 
 
-def in_file_blocks(rows: Floats, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+def in_file_blocks(rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]) -> base.Floats:
     """(n, files * (k + 1)) from (n, k): gold or answer of each row says by ``file`` which block it is in."""
     pairs = zip(gold, answers, strict=True)
     numbers = [next(side.file for side in pair if hasattr(side, "file")) for pair in pairs]
@@ -189,7 +176,7 @@ def in_file_blocks(rows: Floats, gold: Sequence[Any], answers: Sequence[Any]) ->
     return blocks.reshape(count, -1)
 
 
-def over_files(sums: Floats, *, width: int, value: Callable[[Floats], Floats]) -> Floats:
+def over_files(sums: base.Floats, *, width: int, value: Callable[[base.Floats], base.Floats]) -> base.Floats:
     """The sum over each unit's files of what ``value`` makes of a file's (…, width) sums."""
     blocks = sums.reshape(len(sums), -1, width + 1)
     values = value(blocks[..., :width].reshape(-1, width)).reshape(len(sums), blocks.shape[1], -1)
@@ -219,7 +206,7 @@ class Lines(Protocol):
     def lines(self) -> Sequence[str | bytes]: ...
 
 
-class PlainRouge(MeanMetric):
+class PlainRouge(base.MeanMetric):
     """ROUGE against all references of a kind together (`-f A`), the mean over citances (1A) or topics (2).
 
     Stemmed, stop words kept, each value as ROUGE-1.5.5 prints it. What has no answer has 0, what has no
@@ -228,7 +215,7 @@ class PlainRouge(MeanMetric):
     ``over_limit`` is `truncate`, so are the summaries that the pairs have.
     """
 
-    columns = PARTS
+    columns = base.PARTS
     citation = f"{PILOT}; {LIN}"
 
     def __init__(
@@ -252,7 +239,7 @@ class PlainRouge(MeanMetric):
         self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> base.Parameters:
         return {
             **super().parameters,
             **PROGRAM,
@@ -263,7 +250,9 @@ class PlainRouge(MeanMetric):
             **self.signed_engine,
         }
 
-    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Lines | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[References | None], answers: Sequence[Lines | None]
+    ) -> base.Floats:
         rows = [self._row(g, a) for g, a in zip(gold, answers, strict=True)]
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
@@ -276,7 +265,7 @@ class PlainRouge(MeanMetric):
         return precision, recall, f1, 1
 
 
-class OfficialRouge(Metric):
+class OfficialRouge(base.Metric):
     """What the programs of the shared tasks share: stemmed, without the stop words of a file.
 
     Undefined without the list of stop words, which is not ours to ship.
@@ -299,16 +288,16 @@ class OfficialRouge(Metric):
             raise OptionRefused(f"option stopwords={self.stop_words}: {fault.strerror or fault}") from None
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> base.Parameters:
         stop_words = self.reading.stop_words_digest if self.reading else "not given"
         return {**PROGRAM, "stopwords": stop_words, **self.fixed, **self.signed_engine}
 
-    def requirements(self) -> Sequence[Requirement]:
+    def requirements(self) -> Sequence[base.Requirement]:
         def look() -> tuple[str, str]:
             with needed("{}", OptionRefused):
                 return self.stop_words, self.reading.stop_words_digest if self.reading else ""
 
-        listed = [looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
+        listed = [base.looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
         return [*listed, *super().requirements()]
 
 
@@ -342,10 +331,12 @@ class SpanRougeS(OfficialRouge):
             "order": "listed" if self.is_later else "python2",
         }
 
-    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+    def instances(self, stats: base.Floats, has_gold: NDArray[np.bool_]) -> int:
         return int(stats.reshape(len(stats), -1, 5 if self.per_unit else 4)[..., 3].sum())
 
-    def instance_stats(self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]
+    ) -> base.Floats:
         """Precision, recall, F1 and whether the citance counts; in the block of its gold file."""
         rows = np.array([self._row(*pair) for pair in zip(gold, answers, strict=True)], float).reshape(-1, 4)
         return in_file_blocks(rows, gold, answers) if self.per_unit else rows
@@ -358,26 +349,26 @@ class SpanRougeS(OfficialRouge):
         # F1 is from the counts, not from the rounded precision and recall.
         return round(counts.precision, 5), round(counts.recall, 5), round(counts.f1, 5), 1
 
-    def denominators(self, rows: Floats) -> Floats:
+    def denominators(self, rows: base.Floats) -> base.Floats:
         return rows[:, 3]
 
-    def unit_stats(self, sums: Floats) -> Floats:
+    def unit_stats(self, sums: base.Floats) -> base.Floats:
         return over_files(
             sums, width=4, value=lambda sums: np.column_stack([self._means(sums), np.ones(len(sums))])
         )
 
-    def aggregate(self, sums: Floats) -> Floats:
+    def aggregate(self, sums: base.Floats) -> base.Floats:
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
-        column = PARTS.index(self.part)
+        column = base.PARTS.index(self.part)
         if not self.per_unit:
             return np.asarray(self._means(sums)[..., column])
-        return quotient(sums[..., column], sums[..., 3])
+        return base.quotient(sums[..., column], sums[..., 3])
 
-    def _means(self, sums: Floats) -> Floats:
+    def _means(self, sums: base.Floats) -> base.Floats:
         count = sums[..., 3:4]
         if self.counts_missing:
-            return ratio(sums[..., :3], count)
+            return base.ratio(sums[..., :3], count)
         return np.asarray(sums[..., :3] / (count + ALMOST_NOTHING))
 
 
@@ -417,7 +408,7 @@ class PooledRouge(OfficialRouge):
             "tags": "removed" if self.is_later else "kept",
         }
 
-    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Any]) -> Floats:
+    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Any]) -> base.Floats:
         rows = [self._counts(g, a) for g, a in zip(gold, answers, strict=True)]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -441,18 +432,18 @@ class PooledRouge(OfficialRouge):
         by_reference = [skip_counts(model, peer, with_words=True) for model in models]
         return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
 
-    def denominators(self, rows: Floats) -> Floats:
+    def denominators(self, rows: base.Floats) -> base.Floats:
         return {"precision": rows[:, 1], "recall": rows[:, 0], "f1": rows[:, 0] + rows[:, 1]}[self.part]
 
-    def aggregate(self, sums: Floats) -> Floats:
+    def aggregate(self, sums: base.Floats) -> base.Floats:
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
         model, peer, hits = (sums[..., column] for column in range(3))
-        recall, precision = ratio(hits, model), ratio(hits, peer)
-        f1 = harmonic_mean(precision, recall)
+        recall, precision = base.ratio(hits, model), base.ratio(hits, peer)
+        f1 = base.harmonic_mean(precision, recall)
         return {"precision": precision, "recall": recall, "f1": f1}[self.part]
 
-    def total(self, rows: Floats) -> float:
+    def total(self, rows: base.Floats) -> float:
         """The program's average over topics. One topic alone is what it is."""
         if len(rows) < 2 or self.reading is None:
             return super().total(rows)
@@ -464,7 +455,7 @@ def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
 
 
 @cache
-def bootstrap_weights(topics: int) -> Floats:
+def bootstrap_weights(topics: int) -> base.Floats:
     """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0.
 
     A draw is ``int(rand(n))``, from the 48-bit generator of the C library that Perl uses.

@@ -23,15 +23,7 @@ import numpy.linalg
 import numpy.random
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
-from tasks.types.declared.own_measures import (
-    MEASURES,
-    Chosen,
-    MeasureFailed,
-    digest_of,
-    failed,
-    run_file,
-    use,
-)
+from tasks.types.declared import own_measures
 
 #: In the folder of a confined process: what it is to compute, and the numbers that it found.
 CALL, VALUES = "call", "values"
@@ -54,12 +46,12 @@ class Call:
 @contextmanager
 def trusted() -> Iterator[None]:
     """Files are run in this process meanwhile."""
-    before = Chosen.compute
-    use(twice)
+    before = own_measures.Chosen.compute
+    own_measures.use(twice)
     try:
         yield
     finally:
-        use(before)
+        own_measures.use(before)
 
 
 def twice(call: Call) -> Floats:
@@ -70,7 +62,9 @@ def twice(call: Call) -> Floats:
         raise
     except Exception as error:
         where = [
-            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == MEASURES
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == own_measures.MEASURES
         ]
         raise _stopped(
             call, type(error).__name__, where[-1] if where else getattr(error, "lineno", None)
@@ -81,9 +75,9 @@ def twice(call: Call) -> Floats:
 
 
 def _once(call: Call) -> Floats:
-    name = f"citeboard_measures_{digest_of(call.text)[:16]}"
+    name = f"citeboard_measures_{own_measures.digest_of(call.text)[:16]}"
     try:
-        kind = getattr(run_file(call.text, name), call.called)
+        kind = getattr(own_measures.run_file(call.text, name), call.called)
         given = {"given": call.given} if "given" in signature(kind).parameters else {}
         metric = kind(call.name, call.rules, **given)
         return np.array(getattr(metric, call.method)(*call.arguments), dtype=np.float64)
@@ -91,13 +85,13 @@ def _once(call: Call) -> Floats:
         sys.modules.pop(name, None)
 
 
-def _stopped(call: Call, kind: str, line: int | None) -> MeasureFailed:
-    return failed(f"“{call.called}” ended in {kind} when {call.method} was computed", line=line)
+def _stopped(call: Call, kind: str, line: int | None) -> own_measures.MeasureFailed:
+    return own_measures.failed(f"“{call.called}” ended in {kind} when {call.method} was computed", line=line)
 
 
-def _differs(call: Call) -> MeasureFailed:
+def _differs(call: Call) -> own_measures.MeasureFailed:
     words = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
-    return failed(words, "the same for the same gold and answers")
+    return own_measures.failed(words, "the same for the same gold and answers")
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +99,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
         values = twice(call)
-    except MeasureFailed as reason:
+    except own_measures.MeasureFailed as reason:
         cause, [problem] = reason.__cause__, reason.problems
         return {"failed": type(cause).__name__ if cause else "", "line": problem.line}
     Path(VALUES).write_bytes(values.tobytes())
@@ -119,12 +113,12 @@ def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
             try:
                 return np.frombuffer(file(VALUES).read_bytes(), dtype=np.float64).reshape(shape)
             except (OSError, ValueError) as fault:
-                raise failed(f"“{call.called}” left no numbers") from fault
+                raise own_measures.failed(f"“{call.called}” left no numbers") from fault
         case {"failed": "", "line": None}:
             raise _differs(call)
         case {"failed": str() as kind, "line": int() | None as line} if re.fullmatch(r"\w{1,60}", kind):
             raise _stopped(call, kind, line)
-    raise failed(f"“{call.called}” ended without an answer")
+    raise own_measures.failed(f"“{call.called}” ended without an answer")
 
 
 class OwnMeasure(Metric):
@@ -141,7 +135,7 @@ class OwnMeasure(Metric):
         facts: Mapping[str, Any],
     ) -> None:
         super().__init__(name, rules)
-        self.statistic = f"own:{digest_of(text)[:12]}:{called}"
+        self.statistic = f"own:{own_measures.digest_of(text)[:12]}:{called}"
         self._of: dict[str, Any] = {
             "text": text,
             "called": called,
@@ -174,11 +168,11 @@ class OwnMeasure(Metric):
         return values
 
     def _ask(self, method: str, *arguments: Any) -> Floats:
-        numbers: Floats = Chosen.compute(Call(**self._of, method=method, arguments=arguments))
+        numbers: Floats = own_measures.Chosen.compute(Call(**self._of, method=method, arguments=arguments))
         return numbers
 
-    def _wrong(self, method: str, what: str, expected: str) -> MeasureFailed:
-        return failed(f"{method} of “{self._of['called']}” gives {what}", expected)
+    def _wrong(self, method: str, what: str, expected: str) -> own_measures.MeasureFailed:
+        return own_measures.failed(f"{method} of “{self._of['called']}” gives {what}", expected)
 
 
 class OwnWeightedMeasure(OwnMeasure, WeightedMetric):

@@ -12,35 +12,8 @@ from functools import partial
 import numpy as np
 
 from scoring.metrics.base import Floats, ratio
-from scoring.tools.baselines.clsumm import (
-    CONTEXT,
-    MQ_SENTENCES,
-    PILOT,
-    SHORTEST,
-    THRESHOLDS,
-    Choice,
-    Counted,
-    above,
-    citance_sentences,
-    declared,
-    declared_summary,
-    fitting,
-    likeness,
-    mq_mmr,
-    paper_alone,
-    span_answer,
-    with_citances,
-    with_citing_papers,
-)
+from scoring.tools.baselines import clsumm, clsumm_supervised
 from scoring.tools.baselines.clsumm_facets import CLASSIFIERS, declared_facets
-from scoring.tools.baselines.clsumm_supervised import (
-    Cited,
-    cited_sentences,
-    declared_supervised,
-    features_of_data,
-    features_used,
-    subsequences,
-)
 from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
@@ -52,52 +25,54 @@ from tasks.types.files import InputFile
 SWEEP = "clair_umich's TF-IDF to the letter"
 
 
-def of_long_sentences(counted: Counted, *, context: int = 0) -> Choice:
+def of_long_sentences(counted: clsumm.Counted, *, context: int = 0) -> clsumm.Choice:
     """The three sentences of 50 characters or more that are most like the citance."""
 
     def choose(topic: InputTopic) -> list[list[int]]:
-        is_long = [len(sentence.text) >= SHORTEST for sentence in topic.sentences]
-        rows = likeness(topic, counted, context=context).cosines
-        return [[place for place in ranked(row) if is_long[place]][:MQ_SENTENCES] for row in rows]
+        is_long = [len(sentence.text) >= clsumm.SHORTEST for sentence in topic.sentences]
+        rows = clsumm.likeness(topic, counted, context=context).cosines
+        return [[place for place in ranked(row) if is_long[place]][: clsumm.MQ_SENTENCES] for row in rows]
 
     return choose
 
 
 def summary_by_weights(topic: InputTopic) -> list[str]:
-    weights: Floats = likeness(topic, paper_alone).sentences.sum(axis=1)
-    return fitting(topic, weights)
+    weights: Floats = clsumm.likeness(topic, clsumm.paper_alone).sentences.sum(axis=1)
+    return clsumm.fitting(topic, weights)
 
 
 SPANS = (
-    declared(
+    clsumm.declared(
         "clsumm-mq-tfidf-literal",
         "MQ “TF.IDF” to the letter: IDF also from the citances, short sentences passed over.",
-        of_long_sentences(with_citances),
+        of_long_sentences(clsumm.with_citances),
     ),
-    declared(
+    clsumm.declared(
         "clsumm-mq-topics-literal",
         "MQ “topics” to the letter: short sentences passed over.",
-        of_long_sentences(with_citing_papers),
+        of_long_sentences(clsumm.with_citing_papers),
     ),
-    declared(
+    clsumm.declared(
         "clsumm-mq-context-literal",
         "MQ “context” to the letter: short sentences passed over.",
-        of_long_sentences(with_citing_papers, context=CONTEXT),
+        of_long_sentences(clsumm.with_citing_papers, context=clsumm.CONTEXT),
     ),
-    declared("clsumm-mq-mmr-literal", "MQ “MMR” to the letter: short sentences passed over.", mq_mmr),
+    clsumm.declared(
+        "clsumm-mq-mmr-literal", "MQ “MMR” to the letter: short sentences passed over.", clsumm.mq_mmr
+    ),
     *(
-        declared(
+        clsumm.declared(
             f"clsumm-umich-{threshold}-literal",
             f"clair_umich to the letter: cosines above {threshold}, IDF from the paper's sentences alone.",
-            above(threshold, paper_alone),
+            clsumm.above(threshold, clsumm.paper_alone),
             sweep=SWEEP,
             at=threshold,
         )
-        for threshold in THRESHOLDS
+        for threshold in clsumm.THRESHOLDS
     ),
 )
 SUMMARIES = (
-    declared_summary(
+    clsumm.declared_summary(
         "clsumm-mq-summary-tfidf-literal",
         "MQ “TF.IDF” to the letter: the sentences whose TF-IDF weights add up to most.",
         summary_by_weights,
@@ -110,7 +85,7 @@ TALN_SWEEP = "TALN.UPF to the letter"
 Shares = Mapping[str, float]
 
 
-def section_shares(topics: Sequence[InputTopic], cited: Cited) -> Shares:
+def section_shares(topics: Sequence[InputTopic], cited: clsumm_supervised.Cited) -> Shares:
     """By kind of section, the share of the gold's sentences that stand there; of no gold nothing."""
     counts: Counter[str] = Counter()
     for topic in topics:
@@ -120,7 +95,7 @@ def section_shares(topics: Sequence[InputTopic], cited: Cited) -> Shares:
     return {kind: count / counts.total() for kind, count in counts.items()}
 
 
-def weighted_by(shares: Shares, count: int) -> Choice:
+def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
     """So many sentences with the best scores; where no gold teaches a share, all sections weigh the same.
 
     Of equally good ones those go first whose section has more of the sentences that are taken already.
@@ -136,11 +111,11 @@ def weighted_by(shares: Shares, count: int) -> Choice:
         return places
 
     def choose(topic: InputTopic) -> list[list[int]]:
-        weights = TfIdf(with_citing_papers(topic), is_plain=True)
+        weights = TfIdf(clsumm.with_citing_papers(topic), is_plain=True)
         vectors = weights.vectors([sentence.text for sentence in topic.sentences])
         kinds = [section_kind(sentence.section) for sentence in topic.sentences]
         factors = np.array([shares.get(kind, 0.0) if shares else 1.0 for kind in kinds])
-        contexts = (weights.vectors(citance_sentences(topic, citance)) for citance in topic.citances)
+        contexts = (weights.vectors(clsumm.citance_sentences(topic, citance)) for citance in topic.citances)
         sections = [sentence.section for sentence in topic.sentences]
         return [taken(cosines(row, vectors).sum(axis=0) * factors, sections) for row in contexts]
 
@@ -149,20 +124,20 @@ def weighted_by(shares: Shares, count: int) -> Choice:
 
 def taln_answers(files: Sequence[InputFile], options: Options, *, count: int) -> Iterator[Answer]:
     topics = read_input_topics(files, options)
-    cited = cited_sentences(files, options[ANNOTATION.name])
+    cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
     for topic in topics:
         choose = weighted_by(section_shares([other for other in topics if other is not topic], cited), count)
         for citance, places in zip(topic.citances, choose(topic), strict=True):
-            yield span_answer(topic, citance, places)
+            yield clsumm.span_answer(topic, citance, places)
 
 
 def _declared(count: int) -> Baseline:
     taken = "sentence" if count == 1 else f"{count} sentences"
     return Baseline.of(
         partial(taln_answers, count=count),
-        name=TALN_NAME if count == MQ_SENTENCES else f"{TALN_NAME}-top{count}",
+        name=TALN_NAME if count == clsumm.MQ_SENTENCES else f"{TALN_NAME}-top{count}",
         summary=f"TALN.UPF to the letter: {taken}; a section weighs its share of the other topics' gold.",
-        source=PILOT,
+        source=clsumm.PILOT,
         learns_from_gold=True,
         options=(ANNOTATION,),
         sweep=TALN_SWEEP,
@@ -180,15 +155,22 @@ def features(topic: InputTopic, options: Options) -> Floats:
     """(citances, sentences, features) for one topic. Raises Unavailable."""
     texts = [[words(part.text) for part in side] for side in (topic.citances, topic.sentences)]
     lengths = ([len(text) for text in side] for side in texts)
-    parts = [likeness(topic, paper_alone).cosines, ratio(subsequences(*texts), np.minimum.outer(*lengths))]
-    return np.concatenate([np.stack(parts, axis=2), *features_of_data(topic, options)], axis=2)
+    parts = [
+        clsumm.likeness(topic, clsumm.paper_alone).cosines,
+        ratio(clsumm_supervised.subsequences(*texts), np.minimum.outer(*lengths)),
+    ]
+    return np.concatenate(
+        [np.stack(parts, axis=2), *clsumm_supervised.features_of_data(topic, options)], axis=2
+    )
 
 
-literal_features_used = partial(features_used, always="TF-IDF, longest common subsequence")
+literal_features_used = partial(clsumm_supervised.features_used, always="TF-IDF, longest common subsequence")
 SUMMARY = (
     "clair_umich supervised to the letter: the paper's nine features by its formulas, trained on the other "
     "topics."
 )
-LITERAL_SUPERVISED = declared_supervised(SUPERVISED, SUMMARY, features, literal_features_used)
+LITERAL_SUPERVISED = clsumm_supervised.declared_supervised(
+    SUPERVISED, SUMMARY, features, literal_features_used
+)
 BASELINES = (*SPANS, *TALN, LITERAL_SUPERVISED)
 FACETS = tuple(declared_facets(classifier, is_literal=True) for classifier in CLASSIFIERS)

@@ -8,22 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from scoring.offline.arguments import markdown_table
-from scoring.tools.baselines.resolution import (
-    QUERIES,
-    Document,
-    Inlink,
-    Method,
-    Sentences,
-    Window,
-    methods,
-    parts_of,
-    rankings,
-)
+from scoring.tools.baselines import resolution
 from scoring.tools.builders.parts import ALONE, read_corpus
 from scoring.tools.builders.resolution import ResolutionRules, choose, inlinks_of, resolvable
 from scoring.tools.builders.store import SQL
 
-Query = Window | Sentences
+Query = resolution.Window | resolution.Sentences
 
 
 @dataclass
@@ -44,7 +34,7 @@ class Sweep:
     cite here: external methods know nothing of the rest.
     """
 
-    cells: Mapping[tuple[Method, Query], Cell]
+    cells: Mapping[tuple[resolution.Method, Query], Cell]
     papers: int
     contexts: int
     candidates: float
@@ -56,27 +46,27 @@ def sweep(
     rules: ResolutionRules,
     *,
     form: str = "auto",
-    windows: Sequence[Query] = tuple(QUERIES.values()),
+    windows: Sequence[Query] = tuple(resolution.QUERIES.values()),
 ) -> Sweep:
     """Rank the references of every tested paper by every method. The collection is held in memory.
 
     Methods that need what the corpus does not have are left out. Raises InputRefused for unreadable corpora.
     """
-    inlinks: dict[str, list[Inlink]] = defaultdict(list)
+    inlinks: dict[str, list[resolution.Inlink]] = defaultdict(list)
     candidates: dict[str, list[str]] = defaultdict(list)
     with read_corpus(corpus, form, ALONE, with_texts=True, around=rules.around) as store:
         choose(store, rules)
         for inlink in inlinks_of(store, without_tested=rules.inlinks_without == "tested"):
-            inlinks[inlink["ref_id"]].append(Inlink(inlink["citing"], inlink))
+            inlinks[inlink["ref_id"]].append(resolution.Inlink(inlink["citing"], inlink))
         documents = {
-            row["target"]: Document.of(dict(row), inlinks.get(row["target"], ()))
+            row["target"]: resolution.Document.of(dict(row), inlinks.get(row["target"], ()))
             for row in store.rows(SQL["resolution_sweep: documents"])
         }
         for row in store.rows(SQL["resolution_sweep: candidates"]):
             candidates[row["paper_id"]].append(row["target"])
         contexts = list(resolvable(store))
-    there = {part for document in documents.values() for part in parts_of(document)}
-    chosen = [method for method in methods() if method.requirements <= there]
+    there = {part for document in documents.values() for part in resolution.parts_of(document)}
+    chosen = [method for method in resolution.methods() if method.requirements <= there]
     cells = {(method, window): Cell() for method in chosen for window in windows}
     papers, counts, elsewhere = 0, [], []
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
@@ -86,7 +76,9 @@ def sweep(
         listed = [documents[name] for name in names]
         elsewhere += [any(inlink.citing != paper for inlink in document.inlinks) for document in listed]
         for (method, window), cell in cells.items():
-            for record, ranking in zip(records, rankings(listed, records, method, window), strict=True):
+            for record, ranking in zip(
+                records, resolution.rankings(listed, records, method, window), strict=True
+            ):
                 first = {names[place] for place in ranking.order[: len(record["gold"])]}
                 cell.contexts += 1
                 cell.successes += not first.isdisjoint(record["gold"])
@@ -104,7 +96,7 @@ def as_data(swept: Sweep) -> dict[str, Any]:
     rows = []
     for (method, window), cell in swept.cells.items():
         row: dict[str, Any] = {"system": method.name, "group": method.family, "window": str(window)}
-        if isinstance(window, Window):
+        if isinstance(window, resolution.Window):
             row |= {"window_left": window.left, "window_right": window.right}
         rows.append(row | {"values": {"success@n": cell.accuracy}, "n": cell.contexts})
     facts = {name: getattr(swept, name) for name in ("papers", "contexts", "candidates", "cited_elsewhere")}

@@ -12,13 +12,8 @@ from scoring.board.differences import classes_of
 from scoring.board.standings import Board, Row
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
+from scoring.publications import published
 from scoring.publications.placement import Recomputed
-from scoring.publications.published import (
-    WIDTHS,
-    PublishedRow,
-    PublishedTable,
-    published_of_kind,
-)
 from scoring.publications.reading import Measure
 from scoring.publications.reproduced import Pair, class_values, on_scale
 from tasks.models import Task
@@ -29,7 +24,7 @@ class PaperLine:
     """``printed`` and ``row`` are of one system; either may be missing. ``label`` is a class, or empty."""
 
     label: str
-    printed: PublishedRow | None
+    printed: published.PublishedRow | None
     row: Row | None
     pairs: list[Pair]
 
@@ -40,7 +35,7 @@ class PaperLine:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperView:
-    shown: PublishedTable
+    shown: published.PublishedTable
     board: Board
     by_class: bool
 
@@ -121,7 +116,7 @@ class PaperView:
         sign = 1 if self.shown.leading.higher_is_better is False else -1
         return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
 
-    def _line(self, label: str, printed: PublishedRow | None, row: Row | None) -> PaperLine:
+    def _line(self, label: str, printed: published.PublishedRow | None, row: Row | None) -> PaperLine:
         pairs = []
         for measure in self.measures:
             own = self._own.get((label, measure.name, row.submission)) if row else None
@@ -161,13 +156,13 @@ class PaperView:
                 Series(name=name, values=[values.get(label, Measured(value=None)) for label in labels])
                 for name, values in drawn.items()
             ],
-            axis=value_axis(leading.label, WIDTHS.get(leading.scale, 0.0), has_zero=True),
+            axis=value_axis(leading.label, published.WIDTHS.get(leading.scale, 0.0), has_zero=True),
         )
 
 
-def paper_tables(task: Task) -> list[tuple[PublishedTable, bool]]:
+def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
     """Of the task's own publications, or else of its kind's; beside each whether it is by class."""
-    found = published_of_kind(task)
+    found = published.published_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [(table, True) for table in found.by_class]
     return [
         (table, by_class)

@@ -16,14 +16,8 @@ from scoring.board.visibility import Visibility
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Comparison, Reported, ReportedTable
+from scoring.publications import published
 from scoring.publications.placement import Recomputed
-from scoring.publications.published import (
-    WIDTHS,
-    PublishedTable,
-    concluded,
-    fields_of,
-    published_of,
-)
 from scoring.publications.reading import Measure
 from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.models import Phase, Task
@@ -97,7 +91,7 @@ class Line:
 @dataclass(frozen=True, kw_only=True)
 class Reproduced:
     task: Task
-    shown: PublishedTable
+    shown: published.PublishedTable
     said: Recomputed
     phase: Phase | None
     heads: list[Head]
@@ -147,7 +141,7 @@ class Reproduced:
             title=_("%(measure)s, reported and recomputed") % {"measure": self.measure},
             labels=[line.label for line in self.lines],
             series=series,
-            axis=value_axis(self.measure, WIDTHS.get(self.shown.leading.scale, 0.0), has_zero=True),
+            axis=value_axis(self.measure, published.WIDTHS.get(self.shown.leading.scale, 0.0), has_zero=True),
         )
 
 
@@ -157,7 +151,7 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
     for table in tables:
         for pair in (pair for line in table.lines for pair in line.pairs):
             if pair.figure and pair.own is not None:
-                fields = fields_of(pair.figure) | {MEASURED: pair.measured}
+                fields = published.fields_of(pair.figure) | {MEASURED: pair.measured}
                 own[pair.figure.table_id].append((fields, pair.own))
 
     def found(table: ReportedTable, conclusion: Conclusion) -> Finding:
@@ -167,7 +161,7 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
                 return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(figures)
         return conclusion.finding(figures)
 
-    return concluded({table.shown.table.pk: table.shown.table for table in tables}.values(), found)
+    return published.concluded({table.shown.table.pk: table.shown.table for table in tables}.values(), found)
 
 
 def _compared(more: tuple[int, str, float] | None, less: tuple[int, str, float] | None) -> Finding | None:
@@ -188,7 +182,7 @@ def is_reproduced(task: Task) -> bool:
 
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
-    results = published_of(task)
+    results = published.published_of(task)
     for shown in [*results.by_class, *(table for table in results.headlines if not table.placement.by)]:
         plan = shown.placement.recomputed
         if plan is None:
@@ -213,7 +207,7 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
 
 
 def _by_class(
-    shown: PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
+    shown: published.PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
     leading = shown.leading
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
@@ -239,7 +233,7 @@ def _by_class(
 
 
 def _by_metric(
-    shown: PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
+    shown: published.PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
     measures = [column for column in shown.columns if column.name in shown.computed]
     columns = {column.name: column for column in board.columns} if board else {}
@@ -277,7 +271,7 @@ def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, 
 
 
 def class_values(
-    board: Board | None, rows: Mapping[K, Row], shown: PublishedTable, plan: Recomputed
+    board: Board | None, rows: Mapping[K, Row], shown: published.PublishedTable, plan: Recomputed
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
     """By printed class and key of a row the value, or why there is none; and how large the classes are."""
     metric = shown.computed.get(shown.leading.name, "")
@@ -311,4 +305,6 @@ def class_values(
 
 def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
     """Counts have no scale, and are printed as they are."""
-    return value / scale * WIDTHS.get(measure.scale, scale) if scale and value is not None else value
+    return (
+        value / scale * published.WIDTHS.get(measure.scale, scale) if scale and value is not None else value
+    )

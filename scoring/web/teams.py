@@ -19,17 +19,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from citeboard.core.plain_text import one_line, plain_paragraphs
 from citeboard.core.refusals import Refused
 from citeboard.core.words import sentence
+from citeboard.teams import membership
 from citeboard.teams.access import first_or_absent, members_in_order, team_for_member, teams_of
-from citeboard.teams.membership import (
-    NEWEST,
-    InvitationNotValid,
-    decline_mailed,
-    invitations_for,
-    mailed_invitation_for,
-    mailed_secret,
-    people_of,
-    present_invitation,
-)
 from citeboard.teams.models import MailedInvitation, Team, User
 from scoring.acts import seasons as acts
 from scoring.acts import teams as team_acts
@@ -60,11 +51,11 @@ def team(request: HttpRequest, team: Team) -> pages.Answer:
     phases: dict[int, list[Submission]] = {}
     for run in runs.order_by("-submitted_at", "-id"):
         phases.setdefault(run.phase_id, []).append(run)
-    people = people_of(team, request)
+    people = membership.people_of(team, request)
     groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
     # By season what organisers did that concerns the team or everybody, newest first.
     seasons = Season.objects.filter(registrations__team=team)
-    told = [(season, list(concerning(season, [team])[:NEWEST])) for season in seasons]
+    told = [(season, list(concerning(season, [team])[: membership.NEWEST])) for season in seasons]
     return {
         "people": people,
         "asking": waiting_requests(team),
@@ -202,7 +193,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
     """The invitation, told to whoever has the link; taken with a second step, by those who are signed in."""
     try:
         invitation = any_invitation(secret)
-    except InvitationNotValid as ended:
+    except membership.InvitationNotValid as ended:
         return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
     team = invitation.team
     if request.method == "POST" and isinstance(request.user, User):
@@ -227,10 +218,10 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 def decline(request: HttpRequest, secret: str) -> HttpResponse:
     """Whoever has the link of the mail may say no, signed in or not."""
     try:
-        invitation = mailed_invitation_for(secret)
-    except InvitationNotValid as ended:
+        invitation = membership.mailed_invitation_for(secret)
+    except membership.InvitationNotValid as ended:
         return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
-    decline_mailed(invitation=invitation)
+    membership.decline_mailed(invitation=invitation)
     return render(request, "seasons/join.html", {"declined": invitation.team})
 
 
@@ -256,7 +247,9 @@ propose, answer_proposal = (
 
 
 def _own_teams(request: HttpRequest, user: User) -> dict[str, Any]:
-    invitations = [(invitation, mailed_secret(invitation)) for invitation in invitations_for(user)]
+    invitations = [
+        (invitation, membership.mailed_secret(invitation)) for invitation in membership.invitations_for(user)
+    ]
     own_teams = teams_of(user).prefetch_related(Prefetch("memberships", members_in_order()))
     return {"teams": own_teams, "invitations": invitations}
 
@@ -273,7 +266,7 @@ teams = pages.fills(
 
 @pages.leads.act("team slug#members")
 def renew(request: pages.SignedInRequest, team: Team) -> pages.Answer:
-    had_one = present_invitation(team) is not None
+    had_one = membership.present_invitation(team) is not None
     team_acts.RENEW_INVITATION(team, request.user)
     if had_one:
         return _("The team has a new invitation link; the one before does not work any more.")

@@ -13,14 +13,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from citeboard.core import audit, storage
-from citeboard.core.confinement import (
-    UploadUnreadable,
-    limits_for_organisers,
-    limits_for_runs,
-    pool,
-    read_upload,
-)
+from citeboard.core import audit, confinement, storage
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
@@ -70,7 +63,7 @@ def compute(call: Call) -> Floats:
     try:
         if not may_be_run(call.text):
             raise failed("it is not approved by those who run the site")
-        return computed(pool(), limits_for_runs(), call)
+        return computed(confinement.pool(), confinement.limits_for_runs(), call)
     except MeasureFailed as reason:
         raise NoMeasure(reason.problems) from reason
 
@@ -185,9 +178,11 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
         path = storage.local_copy(storage.gold, draft["stored"], Path(folder))
         try:
-            with read_upload(PROGRAM, path, given, owner=by, limits=limits_for_organisers()) as done:
+            with confinement.read_upload(
+                PROGRAM, path, given, owner=by, limits=confinement.limits_for_organisers()
+            ) as done:
                 told: dict[str, Any] = done.result
-        except UploadUnreadable as unreadable:
+        except confinement.UploadUnreadable as unreadable:
             told = {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
     return told
 

@@ -27,15 +27,7 @@ from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.metrics.entailment import (
-    KEPT,
-    Key,
-    LabelFile,
-    Pair,
-    read_entailment_labels,
-    stored_model,
-    with_labels,
-)
+from scoring.metrics import entailment
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport, PendingLabels, PendingPair
 from scoring.worker.child import PairsPending
 from scoring.worker.local_copies import storage_in_use, work_folder
@@ -70,7 +62,7 @@ class Imported:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenLabels:
-    labels: LabelFile
+    labels: entailment.LabelFile
     filename: str
     sha256: str
 
@@ -86,7 +78,7 @@ def import_labels(
 
 def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
     try:
-        labels = _sent(path, filename, by) if by else read_entailment_labels(path, shown=filename)
+        labels = _sent(path, filename, by) if by else entailment.read_entailment_labels(path, shown=filename)
     except InputRefused as refused:
         raise LabelsRefused(refused.problems) from refused
     name, message, expected = labels.model or model, "", ""
@@ -108,7 +100,7 @@ def read_labels(path: Path, filename: str, model: str, by: User | None) -> Given
     return GivenLabels(labels=replace(labels, model=name), filename=filename, sha256=sha256)
 
 
-def _sent(path: Path, filename: str, by: User) -> LabelFile:
+def _sent(path: Path, filename: str, by: User) -> entailment.LabelFile:
     limits = limits_for_organisers()
     try:
         with read_upload(READ, path, {"filename": filename}, owner=by, limits=limits) as done:
@@ -117,7 +109,7 @@ def _sent(path: Path, filename: str, by: User) -> LabelFile:
         raise InputRefused([Problem(file=filename, message=str(reason))]) from reason
     if values["problems"]:
         raise InputRefused(from_values(values["problems"]))
-    read = LabelFile(values["model"])
+    read = entailment.LabelFile(values["model"])
     for premise, hypothesis, entailed, shown, line in values["labels"]:
         read.entailed[premise, hypothesis] = entailed
         read.places[premise, hypothesis] = (shown, line)
@@ -164,13 +156,13 @@ def go_on(stored: Imported, file: GivenLabels) -> int:
 
 
 def models_of_season(season: Season) -> list[str]:
-    found = (stored_model(task.options) for task in season.tasks.all())
+    found = (entailment.stored_model(task.options) for task in season.tasks.all())
     return list(dict.fromkeys(name for name in found if name))
 
 
 def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
     """The labels that decide together as JSON lines, the first of which names their model."""
-    yield _line({"model": deciding[0].name, KEPT: True})
+    yield _line({"model": deciding[0].name, entailment.KEPT: True})
     for place, model in enumerate(deciding):
         same_pair = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
         before = EntailmentLabel.objects.filter(model__in=deciding[:place], **same_pair)
@@ -185,8 +177,8 @@ def _line(value: Mapping[str, str | int]) -> str:
     return f"{json.dumps(value, ensure_ascii=False)}\n"
 
 
-def _known(deciding: Sequence[EntailmentModel], given: LabelFile) -> set[Key]:
-    known: dict[Key, bool] = {}
+def _known(deciding: Sequence[EntailmentModel], given: entailment.LabelFile) -> set[entailment.Key]:
+    known: dict[entailment.Key, bool] = {}
     premises = sorted({premise for premise, _ in given.entailed})
     for model in reversed(deciding):
         for start in range(0, len(premises), AT_ONCE):
@@ -275,7 +267,7 @@ def local_options(job: Job, folder: Path) -> dict[str, str]:
                     other.unlink(missing_ok=True)
         # A second name of the same file: it stays, whatever becomes of the first.
         os.link(path, folder / NAME)
-    return with_labels(job.options, folder / NAME)
+    return entailment.with_labels(job.options, folder / NAME)
 
 
 def is_outdated(job: Job, folder: Path) -> bool:
@@ -288,7 +280,7 @@ def is_outdated(job: Job, folder: Path) -> bool:
 
 def _deciding(job: Job) -> list[EntailmentModel]:
     """Those that have labels, the season's own before the shared ones; its own alone where there are none."""
-    name = stored_model(job.options)
+    name = entailment.stored_model(job.options)
     if name is None:
         return []
     season = job.submission.phase.task.season
@@ -312,7 +304,7 @@ STILL_WAITING = (Job.State.QUEUED, Job.State.RUNNING, Job.State.WAITING)
 
 def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     """Put the job off until its pairs are decided; False once the job is no longer ours."""
-    model_name = stored_model(job.options)
+    model_name = entailment.stored_model(job.options)
     assert model_name is not None, f"job {job.pk} asks for no kept labels"
     season = job.submission.phase.task.season
     EntailmentModel.objects.get_or_create(name=model_name, season=season)
@@ -382,13 +374,13 @@ def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
 
 
 def open_pairs(waiting: Sequence[PendingLabels], *, is_next_only: bool = False) -> Iterator[dict[str, str]]:
-    shown: set[Pair] = set()
+    shown: set[entailment.Pair] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("premise", "hypothesis"))
         with storage.statistics.open(row.file) as kept, gzip.open(kept, "rt", encoding="utf-8") as lines:
             for line in lines:
                 value = json.loads(line)
-                pair = Pair(value["premise"], value["hypothesis"])
+                pair = entailment.Pair(value["premise"], value["hypothesis"])
                 if pair in shown or pair.key not in still_open or (is_next_only and not value["next"]):
                     continue
                 shown.add(pair)
@@ -412,7 +404,7 @@ def _replace(
         before.delete()
         transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
     waits = PendingLabels.objects.create(job=job, model=model, pairs=pairs, file=name, since=since)
-    keys = [Pair(line["premise"], line["hypothesis"]).key for line in lines]
+    keys = [entailment.Pair(line["premise"], line["hypothesis"]).key for line in lines]
     PendingPair.objects.bulk_create(
         [PendingPair(waits=waits, premise=premise, hypothesis=hypothesis) for premise, hypothesis in keys],
         batch_size=AT_ONCE,

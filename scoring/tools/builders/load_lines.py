@@ -4,16 +4,9 @@
 
 from pathlib import Path
 
+from scoring.tools.builders import reading
 from scoring.tools.builders.contexts import ANONYMOUS, token_count
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
-from scoring.tools.builders.reading import (
-    Record,
-    listed,
-    refusal,
-    text,
-    whole,
-    without_tokens,
-)
 from tasks.types.problems import InputRefused, Problem
 
 PAPERS, REFERENCES, CONTEXTS = "papers.jsonl", "references.jsonl", "contexts.jsonl"
@@ -29,66 +22,68 @@ def files(path: Path) -> list[Path]:
     return [*optional, path / REFERENCES, path / CONTEXTS]
 
 
-def add(record: Record, file: Path, sink: Sink) -> None:
+def add(record: reading.Record, file: Path, sink: Sink) -> None:
     """A paper that `papers.jsonl` does not have is without field and year."""
     if file.name == PAPERS:
         paper = Paper(
             paper_id=_needed(record, "paper_id"),
-            title=text(record, "title"),
-            authors=text(record, "authors"),
-            abstract=text(record, "abstract"),
-            text=text(record, "text"),
-            field=text(record, "discipline", "field") or None,
-            year=whole(record, "year"),
-            citations=whole(record, "citation_count"),
-            licence=text(record, "license", "licence"),
-            author_ids=tuple(map(str, listed(record.get("author_ids")))),
+            title=reading.text(record, "title"),
+            authors=reading.text(record, "authors"),
+            abstract=reading.text(record, "abstract"),
+            text=reading.text(record, "text"),
+            field=reading.text(record, "discipline", "field") or None,
+            year=reading.whole(record, "year"),
+            citations=reading.whole(record, "citation_count"),
+            licence=reading.text(record, "license", "licence"),
+            author_ids=tuple(map(str, reading.listed(record.get("author_ids")))),
         )
         sink.add_paper(paper)
     elif file.name == AUTHORS:
         author = Author(
             author_id=_needed(record, "author_id"),
-            name=text(record, "name"),
-            h_index=whole(record, "h_index"),
-            papers=whole(record, "paper_count"),
-            citations=whole(record, "citation_count"),
+            name=reading.text(record, "name"),
+            h_index=reading.whole(record, "h_index"),
+            papers=reading.whole(record, "paper_count"),
+            citations=reading.whole(record, "citation_count"),
         )
         sink.add_author(author)
     elif file.name == REFERENCES:
         citing, ref_id = _needed(record, "paper_id"), _needed(record, "ref_id")
         reference = Reference(
             ref_id=ref_id,
-            target=text(record, "cited_paper_id") or ref_id,
-            raw=text(record, "raw"),
-            title=text(record, "title"),
-            year=whole(record, "year"),
-            citations=whole(record, "citation_count"),
+            target=reading.text(record, "cited_paper_id") or ref_id,
+            raw=reading.text(record, "raw"),
+            title=reading.text(record, "title"),
+            year=reading.whole(record, "year"),
+            citations=reading.whole(record, "citation_count"),
         )
         sink.add_reference(citing, reference)
     else:
-        gold = [str(reference) for reference in listed(record.get("gold"))]
-        name, sentence = _needed(record, "context_id"), text(record, "sentence")
+        gold = [str(reference) for reference in reading.listed(record.get("gold"))]
+        name, sentence = _needed(record, "context_id"), reading.text(record, "sentence")
         if PLACEHOLDER not in sentence:
-            raise refusal(f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}")
+            raise reading.refusal(
+                f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}"
+            )
         context = Context(
             context_id=name,
-            section=without_tokens(text(record, "section")),
-            before=text(record, "before"),
+            section=reading.without_tokens(reading.text(record, "section")),
+            before=reading.text(record, "before"),
             sentence=sentence,
-            after=text(record, "after"),
+            after=reading.text(record, "after"),
             gold=tuple(dict.fromkeys(gold)),
-            markers=whole(record, "n_markers") or len(gold),
-            marker=text(record, "marker"),
-            style=text(record, "style") or ANONYMOUS,
-            context_type=text(record, "context_type") or None,
-            zone=text(record, "zone") or None,
+            markers=reading.whole(record, "n_markers") or len(gold),
+            marker=reading.text(record, "marker"),
+            style=reading.text(record, "style") or ANONYMOUS,
+            context_type=reading.text(record, "context_type") or None,
+            zone=reading.text(record, "zone") or None,
         )
         sink.add_sentence(token_count(context.sentence))
         sink.add_context(_needed(record, "paper_id"), context)
 
 
-def _needed(record: Record, key: str) -> str:
-    value = text(record, key)
+def _needed(record: reading.Record, key: str) -> str:
+    value = reading.text(record, key)
     if not value:
         raise InputRefused([Problem(message=f"a row without “{key}”", quote=str(record)[:160])])
     return value

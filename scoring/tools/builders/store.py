@@ -6,16 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.tools.builders.corpus import (
-    BY_RULES,
-    Author,
-    Context,
-    Intent,
-    Paper,
-    Reference,
-    Splitter,
-    splitter,
-)
+from scoring.tools.builders import corpus
 from scoring.tools.builders.reading import refusal
 from tasks.types.problems import InputRefused
 
@@ -34,14 +25,14 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, *, with_texts: bool = False, around: int = 1, sentences: str = BY_RULES
+        self, path: Path, *, with_texts: bool = False, around: int = 1, sentences: str = corpus.BY_RULES
     ) -> None:
         self.path = path.resolve()
         self.connection = sqlite3.connect(path)
         self.connection.row_factory = sqlite3.Row
         self.with_texts = with_texts
         self.around = around
-        self.sentences: Splitter = splitter(sentences)
+        self.sentences: corpus.Splitter = corpus.splitter(sentences)
         # Nobody reads what is left after a crash, so nothing is written twice.
         self.connection.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE};"
@@ -51,27 +42,27 @@ class Store:
     def close(self) -> None:
         self.connection.close()
 
-    def add_paper(self, paper: Paper) -> None:
-        values = {name: getattr(paper, name) for name in Paper.__slots__}
+    def add_paper(self, paper: corpus.Paper) -> None:
+        values = {name: getattr(paper, name) for name in corpus.Paper.__slots__}
         if not self.with_texts:
             values["text"] = ""
         values["author_ids"] = json.dumps(paper.author_ids, ensure_ascii=False)
         self.connection.execute(f"{SQL['store: paper']} {SQL['store: upsert']}", values)
 
-    def add_author(self, author: Author) -> None:
-        values = {name: getattr(author, name) for name in Author.__slots__}
+    def add_author(self, author: corpus.Author) -> None:
+        values = {name: getattr(author, name) for name in corpus.Author.__slots__}
         self.connection.execute(f"{SQL['store: author']} {SQL['store: upsert author']}", values)
 
-    def add_reference(self, paper_id: str, reference: Reference) -> None:
-        values = {name: getattr(reference, name) for name in Reference.__slots__}
+    def add_reference(self, paper_id: str, reference: corpus.Reference) -> None:
+        values = {name: getattr(reference, name) for name in corpus.Reference.__slots__}
         self.connection.execute(
             "INSERT OR IGNORE INTO refs VALUES (NULL, :paper, :ref_id, :target, :raw, :title, :year,"
             " :citations)",
             {"paper": paper_id, **values},
         )
 
-    def add_context(self, paper_id: str, context: Context) -> None:
-        values = {name: getattr(context, name) for name in Context.__slots__}
+    def add_context(self, paper_id: str, context: corpus.Context) -> None:
+        values = {name: getattr(context, name) for name in corpus.Context.__slots__}
         values["gold"] = json.dumps(context.gold)
         try:
             self.connection.execute(
@@ -82,7 +73,7 @@ class Store:
         except sqlite3.IntegrityError as twice:
             raise _stands_twice(context.context_id) from twice
 
-    def add_intent(self, intent: Intent) -> None:
+    def add_intent(self, intent: corpus.Intent) -> None:
         row = (intent.citing, intent.cited, intent.context, intent.context_type)
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 

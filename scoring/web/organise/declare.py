@@ -17,15 +17,7 @@ from citeboard.core.words import counted
 from scoring.acts.declared import LinesField, MomentField
 from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, sent
-from scoring.worker.declaring import (
-    FORMS,
-    change_task,
-    draft_of,
-    free_slug,
-    look_at,
-    new_task,
-    without_sample,
-)
+from scoring.worker import declaring
 from scoring.worker.rescoring import GoldRefused
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
@@ -76,7 +68,7 @@ class GoldOfTask(forms.Form):
     """What is asked first: the rest follows from the file."""
 
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
-    form = forms.ChoiceField(label=gettext_lazy("Form of an answer"), choices=list(FORMS.items()))
+    form = forms.ChoiceField(label=gettext_lazy("Form of an answer"), choices=list(declaring.FORMS.items()))
     file = forms.FileField(
         label=gettext_lazy("Gold"),
         help_text=gettext_lazy(
@@ -250,15 +242,15 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
     context: Told = {"edits": task}
     draft = _draft_sent(request, season, task)
     if draft is None and task is not None:
-        draft = draft_of(task)
-        told = look_at(draft, request.user)
+        draft = declaring.draft_of(task)
+        told = declaring.look_at(draft, request.user)
         return context | _shown(DeclarationForm(None, {**draft, **_facts(told)}, season), told)
     if draft is None:
         first = GoldOfTask(**sent(request), label_suffix="")
         if not first.is_valid():
             return context | {"form": first}
         with refusals_at(first, "title"):
-            slug = free_slug(season, first.cleaned_data["title"])
+            slug = declaring.free_slug(season, first.cleaned_data["title"])
         if first.errors:
             return context | {"form": first}
         draft, told = _begun(request, season, first, slug)
@@ -271,7 +263,9 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
     form = DeclarationForm(request.POST, draft, season)
     if not form.is_valid():
         return context | {"form": form}
-    told = look_at({**draft, "task": form.declared(), "card": form.cleaned_data["card"]}, request.user)
+    told = declaring.look_at(
+        {**draft, "task": form.declared(), "card": form.cleaned_data["card"]}, request.user
+    )
     if "save" not in request.POST or told["problems"]:
         return context | _shown(form, told)
     with refusals_at(form, None):
@@ -291,12 +285,12 @@ def _saved(
     told: Told,
 ) -> str:
     given = form.cleaned_data
-    files = {**without_sample(draft["files"]), **told["files"]}
+    files = {**declaring.without_sample(draft["files"]), **told["files"]}
     if task is not None:
-        again = change_task(task=task, files=files, reason=given["reason"], by=request.user)
+        again = declaring.change_task(task=task, files=files, reason=given["reason"], by=request.user)
         words = _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
         return words % {"task": task}
-    made = new_task(
+    made = declaring.new_task(
         season=season, files=files, stored=draft["stored"], filename=draft["filename"],
         opens=given["opens"], closes=given["closes"], by=request.user,
     )  # fmt: skip
@@ -318,7 +312,7 @@ def _begun(request: SignedInRequest, season: Season, first: GoldOfTask, slug: st
             "form": given["form"], "slug": slug, "title": given["title"], "task": None, "files": {},
             "card": "",
         }  # fmt: skip
-        told = look_at(draft, request.user)
+        told = declaring.look_at(draft, request.user)
     return {**draft, **_facts(told)}, told
 
 

@@ -23,23 +23,8 @@ from scoring.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
 from scoring.ops.doctor import TaskModels, needs_of
 from scoring.tools.baselines import baselines_of, has_papers
+from scoring.web import pages
 from scoring.web.organise.overview import lines
-from scoring.web.pages import (
-    Answer,
-    Pages,
-    SignedInRequest,
-    attachment,
-    does,
-    fills,
-    leaf,
-    organisers,
-    private,
-    refusals_at,
-    said_in,
-    sent,
-    shown_first,
-    to_job,
-)
 from scoring.worker import baseline_runs, rescoring
 from scoring.worker.background import Kind
 from scoring.worker.entailment_labels import (
@@ -56,20 +41,22 @@ from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
 
 
-@organisers.form("organise/gold.html", "gold")
-def gold(request: SignedInRequest, season: Season) -> Answer:
+@pages.organisers.form("organise/gold.html", "gold")
+def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Versions of the gold, a new one, and how far the runs have been scored against it."""
-    form = acts.GoldForm(**sent(request), of=season)
+    form = acts.GoldForm(**pages.sent(request), of=season)
     context: dict[str, Any] = {}
     if form.is_valid():
-        with refusals_at(form, "file"):
+        with pages.refusals_at(form, "file"):
             try:
                 ready = acts.packed_gold(form.cleaned_data, request.user)
-                _tell(request, perform(acts.PUBLISH_GOLD, season, request.user, ready, said_in(request)))
+                _tell(
+                    request, perform(acts.PUBLISH_GOLD, season, request.user, ready, pages.said_in(request))
+                )
                 return redirect("organise-gold", season.slug)
             except AskFirst as asked:
                 again = [("stored", acts.stored_gold(ready))]
-                return shown_first(request, asked.rehearsal, season, again, "gold")
+                return pages.shown_first(request, asked.rehearsal, season, again, "gold")
             except rescoring.GoldRefused as refused:
                 problems, more = capped(refused.problems)
                 several = len({problem.file for problem in problems}) > 1
@@ -82,7 +69,7 @@ def gold(request: SignedInRequest, season: Season) -> Answer:
     return {**context, "form": form, "splits": splits, "is_moving": is_moving}
 
 
-def _tell(request: SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
+def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
     for new in made:
         number, task = new.gold.number, new.gold.task
         if new.is_new:
@@ -99,9 +86,10 @@ def _tell(request: SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
 
 
 rescore, stop_rescoring, rescore_season = (
-    does(act, "organise-gold season") for act in (acts.RESCORE, acts.STOP_RESCORING, acts.RESCORE_SEASON)
+    pages.does(act, "organise-gold season")
+    for act in (acts.RESCORE, acts.STOP_RESCORING, acts.RESCORE_SEASON)
 )
-rescore_run = does(acts.RESCORE_RUN, "submission pk", Pages(acts.run_to_organise, "pk"))
+rescore_run = pages.does(acts.RESCORE_RUN, "submission pk", pages.Pages(acts.run_to_organise, "pk"))
 
 
 def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, Any]]:
@@ -125,8 +113,8 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
     ]
 
 
-@organisers.page("organise/power.html", "gold")
-def power(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page("organise/power.html", "gold")
+def power(request: HttpRequest, season: Season) -> pages.Answer:
     """How large a test set must be for differences of the organisers' choice."""
     form = PlanForm(season, request.GET if "source" in request.GET else None)
     plan = form.plan() if form.is_valid() else None
@@ -136,8 +124,8 @@ def power(request: HttpRequest, season: Season) -> Answer:
     return {"form": form, "plan": plan, "size": size, "figures": {"power": plan.figure}}
 
 
-@organisers.page("organise/baselines.html", "baselines")
-def listed(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page("organise/baselines.html", "baselines")
+def listed(request: HttpRequest, season: Season) -> pages.Answer:
     """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     ordered = phases.select_related("task__season").order_by("task__position", "position", "opens")
@@ -169,20 +157,22 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     }
 
 
-compute = does(acts.COMPUTE_BASELINES, "organise-baselines season")
+compute = pages.does(acts.COMPUTE_BASELINES, "organise-baselines season")
 
 
-@organisers.page("organise/secrecy.html", "secrecy")
-def secrecy(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page("organise/secrecy.html", "secrecy")
+def secrecy(request: HttpRequest, season: Season) -> pages.Answer:
     return {"contents": who_knows(season), "groups": list(GROUPS.values())}
 
 
-@organisers.page()
-def secrecy_as_json(request: HttpRequest, season: Season) -> Answer:
-    return private(JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))}))
+@pages.organisers.page()
+def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
+    return pages.private(JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))}))
 
 
-seal, delete_version = (does(act, "organise-secrecy season") for act in (acts.SEAL_GOLD, acts.DELETE_GOLD))
+seal, delete_version = (
+    pages.does(act, "organise-secrecy season") for act in (acts.SEAL_GOLD, acts.DELETE_GOLD)
+)
 
 
 AT_A_TIME = 25
@@ -203,13 +193,15 @@ def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
             for task in season.tasks.filter(is_reported_only=False)
         ],
         "models": [_line(name, season) for name in names],
-        "page": leaf(request, waiting, AT_A_TIME),
+        "page": pages.leaf(request, waiting, AT_A_TIME),
         "open": pairs_left(waiting),
         "imports": imports.select_related("model", "imported_by")[:IMPORTS_SHOWN],
     }
 
 
-models = fills(IMPORT_LABELS, "organise/models.html", "models", at="file", shows=_shown, then=to_job)
+models = pages.fills(
+    IMPORT_LABELS, "organise/models.html", "models", at="file", shows=_shown, then=pages.to_job
+)
 
 
 def _waiting(season: Season) -> QuerySet[PendingLabels]:
@@ -221,8 +213,8 @@ def _line(name: str, season: Season) -> dict[str, Any]:
     return {"name": name, "own": decided.get(season.pk, 0), "shared": decided.get(None, 0)}
 
 
-@organisers.page()
-def pairs(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page()
+def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     """What the season's runs, or one of them, wait to have decided: passages and claims, word for word."""
     waiting = _waiting(season)
     model, run = request.GET.get("model"), request.GET.get("run")
@@ -237,8 +229,8 @@ def pairs(request: HttpRequest, season: Season) -> Answer:
     return _lines_file(lines, f"{season.slug}-pairs.jsonl")
 
 
-@organisers.page()
-def entailment_labels(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page()
+def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     """The labels of a model that decide the season's runs, its own and shared ones, by digests alone."""
     name = request.GET.get("model", "")
     is_asked_for = name in models_of_season(season)
@@ -249,11 +241,11 @@ def entailment_labels(request: HttpRequest, season: Season) -> Answer:
 
 
 def _lines_file(lines: Iterable[str], name: str) -> HttpResponseBase:
-    return attachment(iter(lines), "application/x-ndjson; charset=utf-8", name, is_private=True)
+    return pages.attachment(iter(lines), "application/x-ndjson; charset=utf-8", name, is_private=True)
 
 
-@organisers.act("organise-models season")
-def share(request: SignedInRequest, season: Season) -> Answer:
+@pages.organisers.act("organise-models season")
+def share(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     name = request.POST.get("model", "")
     if not request.user.is_staff or name not in models_of_season(season):
         raise Http404(NO_LABELS)

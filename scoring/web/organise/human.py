@@ -12,18 +12,7 @@ from django.utils.translation import gettext_lazy
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.acts import gold as acts
-from scoring.acts.human import (
-    ADD_ANNOTATOR,
-    ANSWER_DATA_SHEET,
-    BRING_RATINGS,
-    CHANGE_DISTANCE,
-    REMOVE_ANNOTATOR,
-    SHOW_REFERENCES,
-    AnnotatorForm,
-    DataSheetForm,
-    DistanceForm,
-    RatingsForm,
-)
+from scoring.acts import human
 from scoring.background.kinds import jobs_of, run_to_judge
 from scoring.board.formatting import DASH, dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
@@ -34,24 +23,14 @@ from scoring.human.ratings import RatingsRefused, all_disputed, texts_of
 from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
 from scoring.models import CRITERIA, JudgedRun, Sheet
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
-from scoring.web.pages import (
-    Answer,
-    Pages,
-    SignedInRequest,
-    does,
-    fills,
-    organisers,
-    place_of,
-    refusals_at,
-    to_job,
-)
+from scoring.web import pages
 from scoring.worker.background import Kind
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import UploadTooLarge
 
 
-@organisers.page("organise/human.html", "human")
-def sheets(request: SignedInRequest, season: Season) -> Answer:
+@pages.organisers.page("organise/human.html", "human")
+def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return _sheets(season, request.user)
 
 
@@ -68,18 +47,18 @@ def _sheets(season: Season, viewer: User, bound: acts.SheetForm | None = None) -
     return {"phases": lines, "jobs": jobs_of(season, Kind.SHEET)}
 
 
-@organisers.act("organise-human season")
-def make(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+@pages.organisers.act("organise-human season")
+def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
     form = acts.SheetForm(request.POST, of=phase, by=request.user)
-    with refusals_at(form, None):
+    with pages.refusals_at(form, None):
         if form.is_valid():
-            return to_job(request, phase, acts.MAKE_SHEET(phase, request.user, **form.cleaned_data))
+            return pages.to_job(request, phase, acts.MAKE_SHEET(phase, request.user, **form.cleaned_data))
     context = {"season": season, "part": "human", **_sheets(season, request.user, form)}
     return render(request, "organise/human.html", context, status=422)
 
 
-@organisers.page("organise/sheet.html", "human")
-def sheet(request: HttpRequest, season: Season, sheet: Sheet) -> Answer:
+@pages.organisers.page("organise/sheet.html", "human")
+def sheet(request: HttpRequest, season: Season, sheet: Sheet) -> pages.Answer:
     return _sheet(sheet)
 
 
@@ -100,9 +79,9 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "has_ratings": has_ratings,
         "could_show_references": could_show and not has_ratings,
         "in_dispute": len(all_disputed(sheet)),
-        "distance_form": DistanceForm(initial={"distance": sheet.adjudicated_from}),
-        "form": AnnotatorForm(),
-        "ratings_form": RatingsForm(),
+        "distance_form": human.DistanceForm(initial={"distance": sheet.adjudicated_from}),
+        "form": human.AnnotatorForm(),
+        "ratings_form": human.RatingsForm(),
     }
 
 
@@ -111,33 +90,33 @@ def _refused(request: HttpRequest, sheet: Sheet, **forms: Any) -> HttpResponse:
     return render(request, "organise/sheet.html", context, status=422)
 
 
-@organisers.act("organise-sheet season sheet")
-def add_annotator(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    form = AnnotatorForm(request.POST)
-    with refusals_at(form, "email"):
+@pages.organisers.act("organise-sheet season sheet")
+def add_annotator(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+    form = human.AnnotatorForm(request.POST)
+    with pages.refusals_at(form, "email"):
         if form.is_valid():
-            added = ADD_ANNOTATOR(sheet, request.user, **form.cleaned_data)
-            return ADD_ANNOTATOR.told(sheet, added, {})
+            added = human.ADD_ANNOTATOR(sheet, request.user, **form.cleaned_data)
+            return human.ADD_ANNOTATOR.told(sheet, added, {})
     return _refused(request, sheet, form=form)
 
 
-@organisers.act("organise-sheet season sheet")
-def adjudication(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    form = DistanceForm(request.POST)
+@pages.organisers.act("organise-sheet season sheet")
+def adjudication(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+    form = human.DistanceForm(request.POST)
     if not form.is_valid():
         return _refused(request, sheet, distance_form=form)
-    CHANGE_DISTANCE(sheet, request.user, **form.cleaned_data)
-    return CHANGE_DISTANCE.told(sheet, None, {})
+    human.CHANGE_DISTANCE(sheet, request.user, **form.cleaned_data)
+    return human.CHANGE_DISTANCE.told(sheet, None, {})
 
 
-@organisers.act("organise-sheet season sheet")
-def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    form = RatingsForm(request.POST, request.FILES)
+@pages.organisers.act("organise-sheet season sheet")
+def bring_ratings(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+    form = human.RatingsForm(request.POST, request.FILES)
     problems: Sequence[Any] = ()
     if form.is_valid():
         try:
-            made = BRING_RATINGS(sheet, request.user, **form.cleaned_data)
-            return BRING_RATINGS.told(sheet, made, {})
+            made = human.BRING_RATINGS(sheet, request.user, **form.cleaned_data)
+            return human.BRING_RATINGS.told(sheet, made, {})
         except AnnotatorRefused as refused:
             form.add_error("name", sentence(refused))
         except UploadTooLarge as refused:
@@ -147,18 +126,20 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
     return _refused(request, sheet, ratings_form=form, problems=problems[:200])
 
 
-remove, references = (does(act, "organise-sheet season sheet") for act in (REMOVE_ANNOTATOR, SHOW_REFERENCES))
+remove, references = (
+    pages.does(act, "organise-sheet season sheet") for act in (human.REMOVE_ANNOTATOR, human.SHOW_REFERENCES)
+)
 publish_sheet, take_sheet_back = (
-    does(act, "organise-sheet season sheet") for act in (acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
+    pages.does(act, "organise-sheet season sheet") for act in (acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
 )
 
 
-@organisers.form("organise/data_sheet.html", "human", back="organise-sheet season sheet")
-def data_sheet(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    form = DataSheetForm(request.POST if request.method == "POST" else None, initial=sheet.data_sheet)
+@pages.organisers.form("organise/data_sheet.html", "human", back="organise-sheet season sheet")
+def data_sheet(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+    form = human.DataSheetForm(request.POST if request.method == "POST" else None, initial=sheet.data_sheet)
     if form.is_valid():
-        ANSWER_DATA_SHEET(sheet, request.user, **form.cleaned_data)
-        return ANSWER_DATA_SHEET.told(sheet, None, {})
+        human.ANSWER_DATA_SHEET(sheet, request.user, **form.cleaned_data)
+        return human.ANSWER_DATA_SHEET.told(sheet, None, {})
     return {"phase": sheet.phase, "form": form}
 
 
@@ -216,7 +197,9 @@ TITLES = {
     "utility": gettext_lazy("Utility, 1 to 5"),
     "citation_utility": gettext_lazy("Utility of citations, 0 or 1"),
 }
-judged_runs = Pages(run_to_judge, "pk", context=lambda run: {**place_of(run.phase), "submission": run})
+judged_runs = pages.Pages(
+    run_to_judge, "pk", context=lambda run: {**pages.place_of(run.phase), "submission": run}
+)
 
 
 def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
@@ -226,17 +209,17 @@ def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
     return {"jobs": jobs, **(_compared(judged) if judged else {})}
 
 
-judgements = fills(
+judgements = pages.fills(
     acts.IMPORT_JUDGEMENTS,
     "organise/judgements.html",
     at="file",
     shows=_judged,
     pages=judged_runs,
-    then=to_job,
+    then=pages.to_job,
 )
 
 publish_judgements, take_judgements_back = (
-    does(act, "submission-judgements pk", judged_runs)
+    pages.does(act, "submission-judgements pk", judged_runs)
     for act in (acts.PUBLISH_JUDGEMENTS, acts.TAKE_JUDGEMENTS_BACK)
 )
 

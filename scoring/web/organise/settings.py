@@ -26,19 +26,7 @@ from scoring.board.leak_budget import budget_of
 from scoring.exchange.formats import ZIP
 from scoring.exchange.results import file_name
 from scoring.ops.pruning import delete_season
-from scoring.web.pages import (
-    Answer,
-    Pages,
-    SignedInRequest,
-    attachment,
-    fills,
-    organisers,
-    private,
-    said,
-    said_in,
-    sent,
-    to_job,
-)
+from scoring.web import pages
 from scoring.worker.background import Kind
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, SeasonFile, Task
@@ -56,15 +44,19 @@ from tasks.types.base import printed_options
 from tasks.types.problems import capped
 
 
-@organisers.page("organise/settings.html", "settings")
-def settings(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page("organise/settings.html", "settings")
+def settings(request: HttpRequest, season: Season) -> pages.Answer:
     return {"tasks": Task.objects.filter(season=season).prefetch_related("phases")}
 
 
-@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+@pages.organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
 def edit(
-    request: SignedInRequest, season: Season, what: str, task: Task | None = None, phase: Phase | None = None
-) -> Answer:
+    request: pages.SignedInRequest,
+    season: Season,
+    what: str,
+    task: Task | None = None,
+    phase: Phase | None = None,
+) -> pages.Answer:
     """Of the season, a task or a phase, or of a new one; ``{}`` in its keys is the name that it gets."""
     forms: dict[str, tuple[type[Configured], Configured | None, str, str]] = {
         "season": (Season, season, season.title, SEASON),
@@ -86,7 +78,7 @@ def edit(
                 form.add_error("slug", _("This name is taken."))
             else:
                 values = {"values": form.values(prefix)}
-                perform(acts.CHANGE_SETTINGS, season, request.user, values, said_in(request))
+                perform(acts.CHANGE_SETTINGS, season, request.user, values, pages.said_in(request))
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
@@ -98,8 +90,8 @@ def edit(
     return {"form": form, "title": title, "zone": zone, "budget": budget}
 
 
-@organisers.act("organise-settings season")
-def delete(request: SignedInRequest, season: Season, what: str, number: int) -> Answer:
+@pages.organisers.act("organise-settings season")
+def delete(request: pages.SignedInRequest, season: Season, what: str, number: int) -> pages.Answer:
     """A task or a phase that has no runs."""
     deleted: Task | Phase
     if what == "task":
@@ -107,12 +99,12 @@ def delete(request: SignedInRequest, season: Season, what: str, number: int) -> 
     else:
         phases = Phase.objects.select_related("task__season")
         deleted, act = get_object_or_404(phases, pk=number, task__season=season), acts.DELETE_PHASE
-    perform(act, deleted, request.user, {}, said_in(request))
+    perform(act, deleted, request.user, {}, pages.said_in(request))
     return _("%(name)s is deleted. The history can bring it back.") % {"name": deleted}
 
 
-@organisers.act("organise-settings season")
-def delete_draft(request: SignedInRequest, season: Season) -> Answer:
+@pages.organisers.act("organise-settings season")
+def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """A season that was never public; its name in addresses is typed, since it cannot be undone."""
     if request.POST.get("slug", "").strip() != season.slug:
         raise NotDeleted(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
@@ -251,7 +243,7 @@ class SettingsForm(forms.Form):
         fields = {key: name for name, key in self.keys.items()} | ({"slug": "slug"} if self.is_new else {})
         for fault in faults:
             key = fault.key.removeprefix(f"{prefix}.")
-            self.add_error(fields.get(key), said(fault))
+            self.add_error(fields.get(key), pages.said(fault))
 
 
 MAX_FILE = 1 << 20
@@ -289,18 +281,18 @@ class SeasonFileForm(forms.Form):
         return bytes(file.read())
 
 
-@organisers.form("organise/file.html", "file")
-def season_file(request: SignedInRequest, season: Season) -> Answer:
+@pages.organisers.form("organise/file.html", "file")
+def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return _answered(request, season)
 
 
-@organisers.page()
-def season_toml(request: HttpRequest, season: Season) -> Answer:
+@pages.organisers.page()
+def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
     """The file as the season stands; the gold and runs that it names are not handed out here."""
-    return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
+    return pages.attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
 
 
-archive = fills(
+archive = pages.fills(
     acts.MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
@@ -308,18 +300,18 @@ archive = fills(
         "jobs": jobs_of(season, Kind.ARCHIVE),
         "made": [(job, outcome_of(job)[0]) for job in archives_of(season)],
     },
-    then=to_job,
+    then=pages.to_job,
 )
 
 
-@organisers.page()
-def archive_zip(request: HttpRequest, season: Season, job: int) -> Answer:
+@pages.organisers.page()
+def archive_zip(request: HttpRequest, season: Season, job: int) -> pages.Answer:
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    return private(download(request, storage.statistics, made.file, filename=name, content_type=ZIP))
+    return pages.private(download(request, storage.statistics, made.file, filename=name, content_type=ZIP))
 
 
-clone = fills(
+clone = pages.fills(
     acts.CLONE,
     "organise/clone.html",
     "file",
@@ -327,14 +319,14 @@ clone = fills(
 )
 
 
-@Pages(creator_of_seasons).form("organise/file.html", "file")
-def new_season(request: SignedInRequest, user: User) -> Answer:
+@pages.Pages(creator_of_seasons).form("organise/file.html", "file")
+def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
     """The same for a season that is not there yet; for staff."""
     return _answered(request, None)
 
 
-def _answered(request: SignedInRequest, season: Season | None) -> HttpResponse:
-    form = SeasonFileForm(**sent(request), label_suffix="")
+def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResponse:
+    form = SeasonFileForm(**pages.sent(request), label_suffix="")
     context: dict[str, Any] = {
         "season": season,
         "part": "file",
@@ -373,7 +365,9 @@ def _answered(request: SignedInRequest, season: Season | None) -> HttpResponse:
     return render(request, "organise/file.html", context, status=422 if form.errors else status)
 
 
-def _loaded(request: SignedInRequest, content: bytes, season: Season | None, *, dry_run: bool) -> Loaded:
+def _loaded(
+    request: pages.SignedInRequest, content: bytes, season: Season | None, *, dry_run: bool
+) -> Loaded:
     load = partial(
         load_season_text,
         content,
@@ -382,7 +376,7 @@ def _loaded(request: SignedInRequest, content: bytes, season: Season | None, *, 
         decisions=Decisions() if dry_run else decisions_of(request),
         dry_run=dry_run,
     )
-    return load() if dry_run or season is None else done(season, request.user, load, said_in(request))
+    return load() if dry_run or season is None else done(season, request.user, load, pages.said_in(request))
 
 
 def decisions_of(request: HttpRequest) -> Decisions:
@@ -397,9 +391,9 @@ def decisions_of(request: HttpRequest) -> Decisions:
     )
 
 
-new_from_preset = fills(
+new_from_preset = pages.fills(
     acts.FROM_PRESET,
     "organise/preset.html",
-    pages=Pages(preset_for, "preset", context=lambda preset: {"preset": preset}),
+    pages=pages.Pages(preset_for, "preset", context=lambda preset: {"preset": preset}),
     then=lambda request, preset, season: redirect("organise-launch", season.slug),
 )

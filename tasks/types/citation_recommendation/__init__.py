@@ -3,19 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tasks.types.base import (
-    CORRECTED,
-    CUTOFFS,
-    OFFICIAL,
-    Index,
-    Option,
-    OptionRefused,
-    Options,
-    Pairs,
-    Split,
-    TaskType,
-    cutoffs,
-)
+from tasks.types import base
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem
 from tasks.types.ranking import parts
@@ -32,44 +20,44 @@ F1_CLASSES = {
     "means": "scoring.metrics.ranking:F1OfMeans",
 }
 GRADED = ("ndcg_graded", "rbp", "unjudged")
-MEASURES = {CORRECTED: ("recall", "mrr", "ndcg"), OFFICIAL: ("recall", "mrr")}
-CUTS = Option(
-    name=CUTOFFS,
+MEASURES = {base.CORRECTED: ("recall", "mrr", "ndcg"), base.OFFICIAL: ("recall", "mrr")}
+CUTS = base.Option(
+    name=base.CUTOFFS,
     default=str(CUT),
     summary=f"Cut-offs of recall, MRR and nDCG besides {CUT}, such as 5,20.",
 )
-GRADES = Option.switch(
+GRADES = base.Option.switch(
     "graded",
     "Whether rank-biased precision is computed too, and by the gold's grades nDCG and the share of "
     "unjudged answers.",
 )
-LONGEST = Option(
+LONGEST = base.Option(
     name="longest",
     default="1000",
     summary="A run with a ranking of more candidates is refused.",
 )
-F1 = Option(
+F1 = base.Option(
     name="f1",
     default="no",
     summary="Whether F1 of precision and recall is computed: the mean of that of each context, or from the "
     "means of both.",
     choices=("no", "contexts", "means"),
 )
-PERPLEXITY = Option.switch(
+PERPLEXITY = base.Option.switch(
     "perplexity",
     "Whether the perplexity of what is cited is computed, for runs that declare probabilities of candidates.",
 )
 
 
-def cuts(options: Options) -> tuple[int, ...]:
+def cuts(options: base.Options) -> tuple[int, ...]:
     """The cut-offs, the ranking one first. Raises OptionRefused."""
-    return (CUT, *cutoffs(options, _longest(options), [CUT]))
+    return (CUT, *base.cutoffs(options, _longest(options), [CUT]))
 
 
-def _longest(options: Options) -> int:
+def _longest(options: base.Options) -> int:
     text = options["longest"]
     if not text.isdecimal() or int(text) < CUT:
-        raise OptionRefused(f"option longest={text}: expected a whole number from {CUT} up")
+        raise base.OptionRefused(f"option longest={text}: expected a whole number from {CUT} up")
     return int(text)
 
 
@@ -83,22 +71,24 @@ def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
     )
 
 
-def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
+def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
     """What the options ``graded``, ``k``, ``f1`` and ``perplexity`` add."""
-    more = GRADED if rules == CORRECTED and options[GRADES.name] == "yes" else ()
+    more = GRADED if rules == base.CORRECTED and options[GRADES.name] == "yes" else ()
     metrics = list(measures_at(CUT, more))
     for cut in cuts(options)[1:]:
         metrics += measures_at(cut, (*MEASURES[rules], *more))
     form = options[F1.name]
-    if rules == CORRECTED and form != "no":
+    if rules == base.CORRECTED and form != "no":
         name = {"contexts": "f1", "means": "f1_of_means"}[form]
         metrics += [MetricRef(f"{name}@{cut}", F1_CLASSES[form], {"cut": cut}) for cut in cuts(options)]
-    if rules == CORRECTED and options[PERPLEXITY.name] == "yes":
+    if rules == base.CORRECTED and options[PERPLEXITY.name] == "yes":
         metrics.append(MetricRef("perplexity", "scoring.metrics.ranking:Perplexity"))
     return tuple(metrics)
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> "tuple[RankedRun, list[Problem]]":
+def read_run(
+    files: Sequence[InputFile], index: base.Index, options: base.Options
+) -> "tuple[RankedRun, list[Problem]]":
     """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
     from tasks.types.ranking.runs import RunLimits, read_ranked_run
 
@@ -107,7 +97,7 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> "tup
     return read_ranked_run(files, index, limits)
 
 
-def pair(split: Split, run: "RankedRun", rules: str, options: Options) -> Pairs:
+def pair(split: base.Split, run: "RankedRun", rules: str, options: base.Options) -> base.Pairs:
     """One row a context.
 
     A citing paper is the unit that is resampled: its contexts share topic, style and reference list, so that
@@ -119,7 +109,7 @@ def pair(split: Split, run: "RankedRun", rules: str, options: Options) -> Pairs:
     answers = run.lists
     if run.declared:
         answers = DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
-    return Pairs(
+    return base.Pairs(
         gold=collection.gold,
         answers=answers,
         units=collection.papers,
@@ -146,7 +136,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
-TASK_TYPE = TaskType.of(
+TASK_TYPE = base.TaskType.of(
     parts("tasks.types.citation_recommendation.collection", gold_files=(CONTEXTS, CANDIDATES)),
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",

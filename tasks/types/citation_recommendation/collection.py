@@ -13,16 +13,8 @@ from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS
 from tasks.types.columns import NO_CLASS, OUTSIDE
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem, refuse
+from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
-from tasks.types.ranking.records import (
-    Collection,
-    ContextsBuilder,
-    Rows,
-    canonical,
-    label,
-    shown_line,
-    the_file,
-)
 from tasks.types.run_forms import text_of_document, text_of_topic
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
@@ -35,11 +27,11 @@ SHOWN_OF_CANDIDATE = (
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The contexts with their gold. Raises InputRefused with all that is wrong."""
-    candidates = read_candidates(the_file(files, CANDIDATES, "the candidates"))
+    candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     reader = _Reader({name: number for number, name in enumerate(candidates)})
     problems: list[Problem] = []
-    file = the_file(files, CONTEXTS, "the contexts")
-    reader.read(Rows(file, problems))
+    file = records.the_file(files, CONTEXTS, "the contexts")
+    reader.read(records.Rows(file, problems))
     if not reader.ids and not problems:
         problems.append(Problem(file=file.shown, message="there are no contexts"))
     refuse(problems)
@@ -47,7 +39,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         content=reader.collection(),
         instances=len(reader.ids),
         index=index_of(reader.ids, [candidates]),
-        digest=reader.facts_digest(canonical(candidates)),
+        digest=reader.facts_digest(records.canonical(candidates)),
     )
 
 
@@ -57,7 +49,7 @@ def read_candidates(file: InputFile) -> list[str]:
     The order of the file may be that of the papers that cite them, which participants are not to know.
     """
     problems: list[Problem] = []
-    rows = Rows(file, problems)
+    rows = records.Rows(file, problems)
     names = {rows.name(record, "ref_id") for record in rows}
     if not names and not problems:
         problems.append(Problem(file=file.shown, message="there are no candidates"))
@@ -68,32 +60,32 @@ def read_candidates(file: InputFile) -> list[str]:
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     """The index, from the public inputs that participants have."""
     problems: list[Problem] = []
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
     names = dict.fromkeys(rows.name(record, "id") for record in rows)
     refuse(problems)
-    candidates = read_candidates(the_file(files, CANDIDATES, "the candidates"))
+    candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     return index_of([name for name in names if name is not None], [candidates])
 
 
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts without gold and classes, and the candidates without the papers that cite them."""
-    contexts = Rows(the_file(files, CONTEXTS, "the contexts"), [])
-    yield CONTEXTS, b"".join(shown_line(record, SHOWN) for record in contexts)
+    contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
+    yield CONTEXTS, b"".join(records.shown_line(record, SHOWN) for record in contexts)
     shown: dict[str, bytes] = {}
-    for record in Rows(the_file(files, CANDIDATES, "the candidates"), []):
-        shown.setdefault(str(record["ref_id"]), shown_line(record, SHOWN_OF_CANDIDATE))
+    for record in records.Rows(records.the_file(files, CANDIDATES, "the candidates"), []):
+        shown.setdefault(str(record["ref_id"]), records.shown_line(record, SHOWN_OF_CANDIDATE))
     yield CANDIDATES, b"".join(shown[name] for name in sorted(shown))
 
 
 def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
-    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+    for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         yield (
             [record.get(name) for name in SHOWN[1:]],
             [sorted(map(str, record["cited_id"])), record.get("grades")],
         )
 
 
-class _Reader(ContextsBuilder):
+class _Reader(records.ContextsBuilder):
     def __init__(self, candidates: Mapping[str, int]) -> None:
         super().__init__(DIMENSIONS)
         for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
@@ -106,7 +98,7 @@ class _Reader(ContextsBuilder):
         self._judged: ListsBuilder | None = None
         self._grades = array("i")
 
-    def read(self, rows: Rows) -> None:
+    def read(self, rows: records.Rows) -> None:
         seen: set[str] = set()
         for record in rows:
             name, cited = rows.name(record, "id"), rows.names(record, "cited_id")
@@ -124,16 +116,16 @@ class _Reader(ContextsBuilder):
     def _add(
         self, record: Mapping[str, Any], name: str, cited: Sequence[str], grades: Mapping[str, int]
     ) -> None:
-        paper = label(record, "citing_id") or name
+        paper = records.label(record, "citing_id") or name
         values: list[object] = list(map(record.get, DIMENSIONS))
         if isinstance(sampled := record.get(SAMPLED_FOR), list):
             values = [record.get(dimension) if dimension in sampled else ... for dimension in DIMENSIONS]
         codes = self.codes(values)
-        facts = [encode_basestring(name), encode_basestring(paper), canonical(cited).decode()]
+        facts = [encode_basestring(name), encode_basestring(paper), records.canonical(cited).decode()]
         facts.append(f"{{{self._classes_written(codes)}}}")
         is_graded = bool(grades) and "grades" in record
         if is_graded:
-            facts.append(canonical(sorted(grades.items())).decode())
+            facts.append(records.canonical(sorted(grades.items())).decode())
         if is_graded and self._judged is None:
             self._begin_grades()
         if self._judged is not None:
@@ -159,27 +151,27 @@ class _Reader(ContextsBuilder):
                     written[code] = f',"{dimension}":{encode_basestring(numbers.labels[code])}'
             return self._classes_written(codes)
 
-    def collection(self) -> Collection:
+    def collection(self) -> records.Collection:
         columns = self.columns()
         if self._judged is not None:
             grades = np.frombuffer(self._grades, dtype=np.int32)
             columns["gold"] = GradedLists(columns["gold"], self._judged.build(), grades)
-        return Collection(**columns)
+        return records.Collection(**columns)
 
 
 def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
-    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+    for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         yield str(record["id"]), text_of_topic(record)
 
 
 def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
-    for record in Rows(the_file(files, CANDIDATES, "the candidates"), []):
+    for record in records.Rows(records.the_file(files, CANDIDATES, "the candidates"), []):
         yield str(record["ref_id"]), text_of_document(record)
 
 
 def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
     """What is cited has its grade, 1 where none is given, and what else was graded has its own."""
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         grades = rows.grades(record, "grades", rows.names(record, "cited_id") or [])
         for name, grade in grades.items():

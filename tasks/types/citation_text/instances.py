@@ -14,33 +14,8 @@ from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
-from tasks.types.base import (
-    MAX_SHOWN,
-    HumanEvaluation,
-    Index,
-    Options,
-    Pairs,
-    Scale,
-    ShownInstance,
-    Sources,
-    Split,
-    filled_texts,
-)
+from tasks.types import base, jsonlines
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import (
-    SUFFIXES,
-    AnswerForm,
-    Line,
-    Record,
-    Records,
-    as_lines,
-    content_digest,
-    is_records_file,
-    read_answers,
-    read_records,
-    refuse_faulty,
-    well_formed,
-)
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
 from tasks.types.text import json_kind, length_class
@@ -52,39 +27,39 @@ _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
 
 
-def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
     """The instances of one file or of several data sets, the faults of the data among the notes.
 
     Raises InputRefused with everything that is wrong with the files.
     """
     instances = read_instances(files, with_targets=True)
-    return Split(
+    return base.Split(
         content=instances,
         instances=len(instances),
         index=index_of(instances),
-        digest=content_digest([instance.canonical() for instance in instances]),
+        digest=jsonlines.content_digest([instance.canonical() for instance in instances]),
         notes=tuple(known_faults(instances)),
     )
 
 
-def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index:
     return index_of(read_instances(files, with_targets=False))
 
 
-def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Sequence[InputFile], options: base.Options) -> Iterator[tuple[str, bytes]]:
     """Every instance with its data set and inputs, neither targets nor labels; and the faults of inputs."""
     instances = read_instances(files, with_targets=True)
-    yield INPUTS, as_lines(instance.public() for instance in instances)
+    yield INPUTS, jsonlines.as_lines(instance.public() for instance in instances)
     if faults := list(known_faults(instances, with_targets=False)):
         yield FAULTS, "".join(f"- {fault}\n" for fault in faults).encode()
 
 
-def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Sequence[InputFile], split: base.Split) -> Iterator[tuple[Any, Any]]:
     for instance in split.content:
         yield instance.inputs, [instance.target, instance.labels]
 
 
-def index_of(instances: "Sequence[Instance]") -> Index:
+def index_of(instances: "Sequence[Instance]") -> base.Index:
     """What checks a run: by data set the instances in their order, each with its number of cited papers."""
     datasets: dict[str, dict[str, int]] = {}
     for instance in instances:
@@ -96,8 +71,8 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> "tuple[
     """The instances of all files, data set by data set. Raises InputRefused."""
     problems: list[Problem] = []
     instances: dict[str, Instance] = {}
-    for file in (member for member in files if is_records_file(member.name)):
-        records = list(read_records(file, problems))
+    for file in (member for member in files if jsonlines.is_records_file(member.name)):
+        records = list(jsonlines.read_records(file, problems))
         name_of = _Names(file, records)
         for record in records:
             value = record.value
@@ -110,12 +85,12 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> "tuple[
                 instances[name] = Instance(
                     id=name,
                     dataset=dataset,
-                    inputs=tuple(map(well_formed, value["input"])),
-                    target=well_formed(value.get("target") or ""),
+                    inputs=tuple(map(jsonlines.well_formed, value["input"])),
+                    target=jsonlines.well_formed(value.get("target") or ""),
                     labels=read_labels(value.get("labels")),
                 )
     expected = "JSON objects with “input” and “target”, a file for each data set"
-    refuse_faulty(files, problems, instances, "instances", expected)
+    jsonlines.refuse_faulty(files, problems, instances, "instances", expected)
     # Data sets stand together, in the order of their first instances.
     order = {
         name: place for place, name in enumerate(dict.fromkeys(one.dataset for one in instances.values()))
@@ -123,7 +98,7 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> "tuple[
     return tuple(sorted(instances.values(), key=lambda instance: order[instance.dataset]))
 
 
-def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str]:
+def instance_names(file: InputFile, records: Sequence[jsonlines.Record]) -> Iterator[str]:
     name_of = _Names(file, records)
     return (name_of(record)[1] for record in records)
 
@@ -135,7 +110,7 @@ class _Names:
     the ids do: `lu-00` and `lu-02` are of `lu`. Where there is no id, the place in the file makes one.
     """
 
-    def __init__(self, file: InputFile, records: Sequence[Record]) -> None:
+    def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
         self._width = max(2, len(str(len(records) - 1)))
         self._dataset = file.stem
         if file.stem.lower() in _NAMELESS:
@@ -145,13 +120,13 @@ class _Names:
             first = next(iter(prefixes), None)
             self._dataset = first if first and len(prefixes) == 1 else file.stem
 
-    def __call__(self, record: Record) -> tuple[str, str]:
+    def __call__(self, record: jsonlines.Record) -> tuple[str, str]:
         name = record.value.get("dataset")
-        dataset = well_formed(name) if isinstance(name, str) and name else self._dataset
-        return dataset, well_formed(record.id or f"{dataset}-{record.item - 1:0{self._width}d}")
+        dataset = jsonlines.well_formed(name) if isinstance(name, str) and name else self._dataset
+        return dataset, jsonlines.well_formed(record.id or f"{dataset}-{record.item - 1:0{self._width}d}")
 
 
-def _faults(record: Record, *, with_targets: bool) -> Faults:
+def _faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
     value = record.value
     items = value.get("input")
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
@@ -231,7 +206,7 @@ Labels = Mapping[str, tuple[str, ...]]
 
 def read_labels(value: Any) -> Labels:
     """What stands under ``labels`` and has no faults."""
-    return {kind: tuple(map(well_formed, group)) for kind, group in (value or {}).items()}
+    return {kind: tuple(map(jsonlines.well_formed, group)) for kind, group in (value or {}).items()}
 
 
 def label_faults(value: Any) -> Iterator[tuple[str, str]]:
@@ -369,7 +344,7 @@ def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list
     return [*sets, _data_set(ALL, instances, count or _words)] if len(sets) > 1 else sets
 
 
-def statistics(split: Split) -> list[dict[str, Any]]:
+def statistics(split: base.Split) -> list[dict[str, Any]]:
     """By data set what its inputs tell, and apart from it what only the gold does, as JSON.
 
     The name of the last is null where it is that of all of them.
@@ -410,7 +385,7 @@ def _words(text: str) -> int:
 
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
-FORM = AnswerForm(example=EXAMPLE, noun="prediction", later_counts=True)
+FORM = jsonlines.AnswerForm(example=EXAMPLE, noun="prediction", later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"prediction"}),))
 
 
@@ -426,13 +401,15 @@ class Prediction:
 Run = Mapping[str, Prediction]
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
+def read_run(
+    files: Sequence[InputFile], index: base.Index, options: base.Options
+) -> tuple[Run, list[Problem]]:
     """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {name: count for one in datasets.values() for name, count in one.items()}
-    is_alone = len(datasets) == 1 or sum(file.suffix in SUFFIXES for file in files) == 1
+    is_alone = len(datasets) == 1 or sum(file.suffix in jsonlines.SUFFIXES for file in files) == 1
 
-    def read(name: str, line: Line) -> Prediction | None:
+    def read(name: str, line: jsonlines.Line) -> Prediction | None:
         text = line.text("prediction", example=EXAMPLE)
         for fault in label_faults(line.value.get("labels")):
             line.wrong(*fault)
@@ -448,27 +425,29 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
             line.doubt(f"{_some(unknown)} stand for no cited paper", f"marks from [0] to [{cited[name] - 1}]")
         return Prediction(text, read_labels(line.value.get("labels")))
 
-    def named(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
-        records = Records(file, problems)
+    def named(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, jsonlines.Record]]:
+        records = jsonlines.Records(file, problems)
         if records.are_by_place:
             return _by_place(file, records, datasets, problems, is_alone=is_alone)
-        return ((None if record.id is None else well_formed(record.id), record) for record in records)
+        return (
+            (None if record.id is None else jsonlines.well_formed(record.id), record) for record in records
+        )
 
-    return read_answers(files, cited, read, FORM, named=named)
+    return jsonlines.read_answers(files, cited, read, FORM, named=named)
 
 
-def filled(run: Run, index: Index) -> Iterable[bool]:
-    return filled_texts(texts(run), index)
+def filled(run: Run, index: base.Index) -> Iterable[bool]:
+    return base.filled_texts(texts(run), index)
 
 
 def _by_place(
     file: InputFile,
-    records: Records,
+    records: jsonlines.Records,
     datasets: Mapping[str, Mapping[str, int]],
     problems: Problems,
     *,
     is_alone: bool,
-) -> Iterator[tuple[str | None, Record]]:
+) -> Iterator[tuple[str | None, jsonlines.Record]]:
     """The original form: the n-th item is the text for the n-th instance of the data set, or of all.
 
     The file is named for its data set: `lu.json`, or `lu/predictions.json`.
@@ -509,7 +488,7 @@ _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
 _UNSEEN = ((0.25, "under a quarter"), (0.5, "a quarter to half"), (0.75, "half to three quarters"))
 
 
-def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
+def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
     """An instance without a prediction counts as one with an empty text, under either rule set."""
     instances: tuple[Instance, ...] = split.content
     answers = [run.get(instance.id) for instance in instances]
@@ -523,7 +502,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         notes["unknown_marks"] += in_text.unknown(cited)
         notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in instances]
-    return Pairs(
+    return base.Pairs(
         gold=instances,
         answers=answers,
         units=names,
@@ -560,11 +539,11 @@ def unseen_class(instance: Instance) -> str:
 
 
 def show_instances(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+) -> Iterator[base.ShownInstance]:
     """What is given, a paragraph for each item; the text of the authors, and the run's."""
-    for instance, answer in zip(pairs.gold[:MAX_SHOWN], pairs.answers, strict=False):
-        yield ShownInstance(
+    for instance, answer in zip(pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False):
+        yield base.ShownInstance(
             name=instance.id,
             given="\n\n".join(instance.inputs),
             gold=instance.target,
@@ -579,7 +558,7 @@ _HEADINGS = {
 }
 
 
-def sources(files: Sequence[InputFile]) -> Mapping[str, Sources]:
+def sources(files: Sequence[InputFile]) -> Mapping[str, base.Sources]:
     """By instance what stands around the text, and the cited abstracts under their marks."""
     by_instance = {}
     for instance in read_instances(files, with_targets=False):
@@ -604,7 +583,7 @@ def references(files: Sequence[InputFile]) -> Mapping[str, str]:
 
 #: CiteBench (Funkquist et al. 2023) asks for readability, and for consistency with the gold text, on five
 #: levels; what each level means is in our words.
-READABILITY = Scale(
+READABILITY = base.Scale(
     "How well does the text read, whatever it says?",
     (
         "cannot be understood: broken sentences, or words without an order",
@@ -614,7 +593,7 @@ READABILITY = Scale(
         "reads as a careful author would have written it",
     ),
 )
-CONSISTENCY = Scale(
+CONSISTENCY = base.Scale(
     "How far does the text say what the gold text says of the cited papers?",
     (
         "it says something else, or contradicts the gold text",
@@ -624,7 +603,7 @@ CONSISTENCY = Scale(
         "it says the same, in whatever words",
     ),
 )
-HUMAN_EVALUATION = HumanEvaluation(
+HUMAN_EVALUATION = base.HumanEvaluation(
     sources=sources,
     texts=texts,
     scales={"readability": READABILITY},

@@ -6,21 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tasks.types.base import (
-    ALIKE,
-    CONTEXT,
-    CORRECTED,
-    IMPLIED,
-    MISSED,
-    RIGHT,
-    WRONG,
-    Options,
-    Pairs,
-    ShownInstance,
-    Split,
-    joined,
-    rows_by_name,
-)
+from tasks.types import base
 from tasks.types.clsumm.citances import (
     Annotation,
     CitanceName,
@@ -76,7 +62,7 @@ def citance_label(topic: str, name: CitanceName) -> str:
 _OFFICIAL_KEYS = {OFFICIAL_2016: key_2016, OFFICIAL_2017: key_2017, OFFICIAL_2018: key_2018}
 
 
-def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
+def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
     """Every citance with its answer, then the answers that belong to none; and counts of what was odd.
 
     Each annotator's file is compared for itself. Under the programs of 2017 and 2018 a topic counts only
@@ -90,7 +76,7 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
     for topic in topics:
         answers = run.by_topic.get(topic.name, ())
         for number, file in enumerate(topic.files):
-            if rules in (CORRECTED, OFFICIAL_2014):
+            if rules in (base.CORRECTED, OFFICIAL_2014):
                 pairs += _corrected(topic, number, file, answers, notes)
             elif rules == OFFICIAL_2016:
                 sides = replace(file, citances=tuple(map(as_sets, file.citances))), map(as_sets, answers)
@@ -250,8 +236,8 @@ def cited_spans(
     """Gold and answer of a pair; ``order`` is that in which the official program joins quoted sentences.
 
     The text of an answer is the paper's; that of the gold what was annotated."""
-    if rules in (CORRECTED, OFFICIAL_2014):
-        in_order = rules == CORRECTED
+    if rules in (base.CORRECTED, OFFICIAL_2014):
+        in_order = rules == base.CORRECTED
         gold = pair.gold and annotated_lines(pair.gold, pair.topic, in_order=in_order)
         answer = pair.answer and paper_lines(pair.answer, pair.topic, in_order=in_order)
     else:
@@ -336,14 +322,14 @@ _TELLING = re.compile(r"[a-z]{4,}")
 
 
 def show_spans(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+) -> Iterator[base.ShownInstance]:
     """The sentences that each annotator found, a line each, and those that the run names."""
 
     def span(side: Any) -> str:
         return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
 
-    rows = rows_by_name(pairs.names)
+    rows = base.rows_by_name(pairs.names)
     topics = read_input_topics(files, options)
     sentences = {
         citance_label(topic.name, citance.name): {one.sid: one.text for one in topic.sentences}
@@ -363,7 +349,7 @@ def _in_context(outcomes: Mapping[str, str], paper: Mapping[str, str]) -> Iterat
     near = {place + step for place, line in enumerate(lines) if line in outcomes for step in (-1, 0, 1)}
     for place, line in enumerate(lines):
         if place in near:
-            yield outcomes.get(line, CONTEXT), line
+            yield outcomes.get(line, base.CONTEXT), line
     yield from ((outcome, line) for line, outcome in outcomes.items() if line not in lines)
 
 
@@ -381,39 +367,39 @@ def judged_sentences(
         text = sentences.get(sid, "")
         shared = len(words.intersection(_TELLING.findall(text.lower())))
         if sid in answer:
-            outcome = RIGHT if sid in gold else ALIKE if shared >= ALIKE_FROM else WRONG
+            outcome = base.RIGHT if sid in gold else base.ALIKE if shared >= ALIKE_FROM else base.WRONG
         else:
-            outcome = IMPLIED if shared <= IMPLIED_UP_TO else MISSED
+            outcome = base.IMPLIED if shared <= IMPLIED_UP_TO else base.MISSED
         yield outcome, f"[{sid}] {text}".strip()
 
 
 def show_facets(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+) -> Iterator[base.ShownInstance]:
     shown = _citances(
         read_input_topics(files, options),
         pairs,
         gold=lambda facet: facet or "",
         answer=lambda pair: pair.facet or "" if pair else "",
     )
-    answers = rows_by_name(pairs.names)
+    answers = base.rows_by_name(pairs.names)
     for one in shown:
         told = (getattr(pairs.answers[row], "probabilities", None) for row in answers[one.name])
         yield replace(one, beside=tuple((next(filter(None, told), None) or {}).items()))
 
 
 def _citances(
-    topics: Sequence[InputTopic], pairs: Pairs, *, gold: Text, answer: Text
-) -> Iterator[ShownInstance]:
+    topics: Sequence[InputTopic], pairs: base.Pairs, *, gold: Text, answer: Text
+) -> Iterator[base.ShownInstance]:
     texts = {
         citance_label(topic.name, citance.name): citance.text
         for topic in topics
         for citance in topic.citances
     }
-    for name, rows in rows_by_name(pairs.names).items():
-        yield ShownInstance(
+    for name, rows in base.rows_by_name(pairs.names).items():
+        yield base.ShownInstance(
             name=name,
             given=texts.get(name, ""),
-            gold=joined([gold(pairs.gold[row]) for row in rows]),
-            answer=joined([answer(pairs.answers[row]) for row in rows]),
+            gold=base.joined([gold(pairs.gold[row]) for row in rows]),
+            answer=base.joined([answer(pairs.answers[row]) for row in rows]),
         )

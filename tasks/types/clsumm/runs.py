@@ -9,17 +9,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options
+from tasks.types.clsumm import citances
 from tasks.types.clsumm.annotation import Source, marker_offset, read_annotations, read_csv_annotations
-from tasks.types.clsumm.citances import (
-    FACETS,
-    NO_FACET,
-    Annotation,
-    CitanceName,
-    Matcher,
-    canonical_facet,
-    named_sentences,
-    spans,
-)
 from tasks.types.clsumm.options import CALIBRATION
 from tasks.types.files import InputFile
 from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
@@ -45,17 +36,17 @@ MORE_ANSWERS = 10_000
 class Run:
     """A team's answers. ``topics`` are those the run has a file or a line for, an empty file included."""
 
-    answers: tuple[Annotation, ...]
+    answers: tuple[citances.Annotation, ...]
     topics: frozenset[str]
 
     @cached_property
-    def by_topic(self) -> Mapping[str, Sequence[Annotation]]:
+    def by_topic(self) -> Mapping[str, Sequence[citances.Annotation]]:
         return by_topic(self.answers)
 
 
-def by_topic(answers: Iterable[Annotation]) -> Mapping[str, Sequence[Annotation]]:
+def by_topic(answers: Iterable[citances.Annotation]) -> Mapping[str, Sequence[citances.Annotation]]:
     """In the order of the topics' first answers."""
-    found: dict[str, list[Annotation]] = defaultdict(list)
+    found: dict[str, list[citances.Annotation]] = defaultdict(list)
     for answer in answers:
         found[answer.topic].append(answer)
     return found
@@ -64,7 +55,7 @@ def by_topic(answers: Iterable[Annotation]) -> Mapping[str, Sequence[Annotation]
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
     """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems()
-    answers: list[Annotation] = []
+    answers: list[citances.Annotation] = []
     topics: set[str] = set()
     most = MORE_ANSWERS + 10 * sum(len(topic["citances"]) for topic in index["topics"].values())
     for file in _run_files(files, problems):
@@ -90,17 +81,17 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
 def filled(run: Run, index: Index) -> Iterator[bool]:
     """Of each answer to a citance of the split, whether it names a sentence of the paper."""
     for answer, known in answers_to_citances(run, index):
-        named = named_sentences(answer)
+        named = citances.named_sentences(answer)
         yield bool(known.intersection(named) if known else named)
 
 
-def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[Annotation, set[str]]]:
+def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[citances.Annotation, set[str]]]:
     """Each answer to a citance of the split, and the sentences of its paper."""
     for topic, answers in run.by_topic.items():
         if topic not in index["topics"]:
             continue
         known = set(index["topics"][topic]["sentences"])
-        places = Matcher.of_index(index["topics"][topic]).places([answer.name for answer in answers])
+        places = citances.Matcher.of_index(index["topics"][topic]).places([answer.name for answer in answers])
         for answer, place in zip(answers, places, strict=True):
             if place is not None:
                 yield answer, known
@@ -131,7 +122,7 @@ def is_json_run(file: InputFile, files: Sequence[InputFile]) -> bool:
 
 def _answers(
     file: InputFile, topic: str | None, index: Index, problems: list[Problem], options: Options, most: int
-) -> Iterator[Annotation]:
+) -> Iterator[citances.Annotation]:
     """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
     if file.suffix in (*JSON_SUFFIXES, ".json"):
         with_probabilities = options.get(CALIBRATION.name) == "yes"
@@ -147,7 +138,7 @@ def _answers(
 
 
 def _doubts(
-    file: InputFile, answers: Sequence[Annotation], index: Index, options: Options
+    file: InputFile, answers: Sequence[citances.Annotation], index: Index, options: Options
 ) -> Iterator[Problem]:
     topics = index["topics"]
     for topic, of_topic in by_topic(answers).items():
@@ -157,7 +148,7 @@ def _doubts(
                 yield file.problem(message, f"one of {some(topics)}", line=answer.line, fatal=False)
             continue
         lines: dict[int, int] = {}
-        places = Matcher.of_index(topics[topic]).places([answer.name for answer in of_topic])
+        places = citances.Matcher.of_index(topics[topic]).places([answer.name for answer in of_topic])
         for answer, place in zip(of_topic, places, strict=True):
             if place is None:
                 message = f"topic {topic} has no citance {_shown(answer.name)}"
@@ -174,25 +165,25 @@ def _doubts(
 
 
 def _answer_doubts(
-    answer: Annotation, order: dict[str, int], options: Options
+    answer: citances.Annotation, order: dict[str, int], options: Options
 ) -> Iterator[tuple[str, str, bool]]:
     """What was found, what was expected, and whether it refuses the run."""
-    named = dict.fromkeys(named_sentences(answer))
-    unknown = [sid for sid in named_sentences(answer) if order and sid not in order]
+    named = dict.fromkeys(citances.named_sentences(answer))
+    unknown = [sid for sid in citances.named_sentences(answer) if order and sid not in order]
     if unknown:
         ids = f"ids from {next(iter(order))} to {next(reversed(order))}"
         yield f"{answer.topic} has no sentence {some(unknown)}", ids, False
     is_fatal = options["over_limit"] == "refuse"
     if len(named) > MAX_SENTENCES:
         yield f"{len(named)} sentences", f"at most {MAX_SENTENCES}", is_fatal
-    if order and (count := spans(answer.sentences, order)) > MAX_SPANS:
+    if order and (count := citances.spans(answer.sentences, order)) > MAX_SPANS:
         yield f"{count} separate spans", f"at most {MAX_SPANS}", is_fatal
     if named and not answer.is_quoted:
         message = "quotes no sentence or an empty one: the program of 2018 passes the row over"
         yield f"the Reference Text {message}", '`<S sid="…">sentence</S>`', False
     for facet, written in zip(answer.facets, answer.facets_as_written, strict=False):
-        if canonical_facet(facet) is None and facet not in NO_FACET:
-            yield f"“{quoted(written)}” is not a facet", f"one of {', '.join(FACETS)}", False
+        if citances.canonical_facet(facet) is None and facet not in citances.NO_FACET:
+            yield f"“{quoted(written)}” is not a facet", f"one of {', '.join(citances.FACETS)}", False
 
 
 def _missing(run: Run, index: Index) -> Iterator[Problem]:
@@ -203,7 +194,7 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
     missing = [
         f"{_shown(name)} of {topic}"
         for topic in sorted(run.topics & topics_here.keys())
-        for name in Matcher.of_index(topics_here[topic]).unanswered(
+        for name in citances.Matcher.of_index(topics_here[topic]).unanswered(
             [answer.name for answer in run.by_topic.get(topic, ())]
         )
     ]
@@ -212,7 +203,7 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
         yield Problem(message=message, fatal=False)
 
 
-def _shown(name: CitanceName) -> str:
+def _shown(name: citances.CitanceName) -> str:
     parts = [
         f"number {name.number}" if name.number else "",
         name.citing,
@@ -233,14 +224,14 @@ EXAMPLE = (
 
 def read_json_answers(
     file: InputFile, index: Index, problems: list[Problem], *, with_probabilities: bool = False
-) -> Iterator[Annotation]:
+) -> Iterator[citances.Annotation]:
     """The answers of one file, each named as the gold names its citance; what is wrong becomes a problem."""
-    answers: list[Annotation] = []
+    answers: list[citances.Annotation] = []
     for number, record, raw in json_lines(file, problems):
         faults, probabilities = list(_faults(record)), None
         if with_probabilities:
             try:
-                probabilities = read_probabilities(record, FACETS, canonical_facet)
+                probabilities = read_probabilities(record, citances.FACETS, citances.canonical_facet)
             except ProbabilitiesRefused as refused:
                 faults.append((refused.message, refused.expected))
         problems.extend(file.problem(*fault, line=number, raw=raw) for fault in faults)
@@ -252,9 +243,9 @@ def read_json_answers(
         )
         facets = record.get("facets")
         answers.append(
-            Annotation(
+            citances.Annotation(
                 topic=topic,
-                name=CitanceName("", citing, marker_offset(marker), citance),
+                name=citances.CitanceName("", citing, marker_offset(marker), citance),
                 sentences=tuple(str(sid) for sid in record["sentences"]),
                 facets=("none",) if facets is None else tuple(map(_facet_name, facets)),
                 facets_as_written=() if facets is None else tuple(map(str, facets)),
@@ -274,11 +265,11 @@ def read_json_answers(
 def _facet_name(spelling: object) -> str:
     """A bare name as the annotation files spell it; what is no facet keeps its own spelling."""
     word = str(spelling).strip().lower().replace(" ", "_")
-    bare = canonical_facet(word)
+    bare = citances.canonical_facet(word)
     return f"{bare.lower()}_citation" if bare and "_" not in word else word
 
 
-def _named(answers: Sequence[Annotation], index: Index) -> tuple[list[CitanceName], int]:
+def _named(answers: Sequence[citances.Annotation], index: Index) -> tuple[list[citances.CitanceName], int]:
     """The gold's name of each answer's citance, its own where there is none; and how many went by order.
 
     The gold spells articles with or without an ending and JSON lines do not follow it there, so that both
@@ -290,7 +281,7 @@ def _named(answers: Sequence[Annotation], index: Index) -> tuple[list[CitanceNam
         by_topic[answer.topic].append(turn)
     in_order = 0
     for topic in by_topic.keys() & index["topics"].keys():
-        matcher = Matcher.of_index(index["topics"][topic])
+        matcher = citances.Matcher.of_index(index["topics"][topic])
         spelled = {bare_article(name.citing): name.citing for name in matcher.names}
         turns = by_topic[topic]
         for turn in turns:

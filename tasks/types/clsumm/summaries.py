@@ -9,19 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tasks.types.base import (
-    CORRECTED,
-    ENGINE,
-    HumanEvaluation,
-    Index,
-    Option,
-    Options,
-    Pairs,
-    ShownInstance,
-    Sources,
-    Split,
-    rows_by_name,
-)
+from tasks.types import base
 from tasks.types.clsumm.annotation import Source, tags_removed
 from tasks.types.clsumm.options import (
     OFFICIAL_2014,
@@ -88,7 +76,7 @@ class SummaryTopic:
         return [reference for reference in self.references if reference.kind == kind]
 
 
-def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
     """Every topic that has a summary. Raises InputRefused where there is none or one stands twice."""
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
@@ -111,7 +99,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         for topic in content
     ]
     canonical = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
-    return Split(
+    return base.Split(
         content=content,
         instances=len(content),
         index=_index({topic.name: topic.abstract for topic in content}),
@@ -120,7 +108,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     )
 
 
-def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Sequence[InputFile], split: base.Split) -> Iterator[tuple[Any, Any]]:
     """Each topic by its name, as its paper stands in the corpus for whoever has that."""
     for topic in split.content:
         yield topic.name, sorted([one.kind, hashlib.sha256(one.raw).hexdigest()] for one in topic.references)
@@ -186,11 +174,11 @@ def _abstract(folder: TopicFolder, name: str) -> Sequence[int]:
     return prints_of(sentence.text for sentence in sentences if sentence.section.lower() == "abstract")
 
 
-def _index(abstracts: Mapping[str, Sequence[int]]) -> Index:
+def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
     return {"topics": {name: {"abstract": list(lines)} for name, lines in abstracts.items()}}
 
 
-def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index:
     """The index, from the public inputs that participants have: every topic with its paper."""
     texts = {}
     for folder in topic_folders(files):
@@ -204,7 +192,7 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     return _index(dict(sorted(texts.items())))
 
 
-def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Sequence[InputFile], options: base.Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers, and the citances where there are any; no summary."""
     for folder in topic_folders(files):
         if files_here := _summary_files(folder):
@@ -259,7 +247,9 @@ class SystemSummary:
 SummaryRun = Mapping[str, SystemSummary]
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[SummaryRun, list[Problem]]:
+def read_run(
+    files: Sequence[InputFile], index: base.Index, options: base.Options
+) -> tuple[SummaryRun, list[Problem]]:
     """The summaries, and everything that is wrong with the files."""
     problems = Problems()
     summaries: dict[str, SystemSummary] = {}
@@ -278,7 +268,7 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     return summaries, problems
 
 
-def filled(run: SummaryRun, index: Index) -> Iterable[bool]:
+def filled(run: SummaryRun, index: base.Index) -> Iterable[bool]:
     return (summary.words > 0 for topic, summary in run.items() if topic in index["topics"])
 
 
@@ -335,7 +325,7 @@ def _bounded(file: InputFile) -> bytes:
     return raw
 
 
-def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[Problem]:
+def _doubts(summary: SystemSummary, index: base.Index, options: base.Options) -> Iterator[Problem]:
     topics = index["topics"]
     if summary.topic not in topics:
         yield _warning(summary, f"topic {summary.topic} is not in this split", f"one of {some(topics)}")
@@ -381,7 +371,7 @@ def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
     return len(set(summary) & set(abstract)) / shorter if shorter else 0.0
 
 
-def sources(files: Sequence[InputFile]) -> Mapping[str, Sources]:
+def sources(files: Sequence[InputFile]) -> Mapping[str, base.Sources]:
     """By topic, from the public inputs, which hold no summary."""
     by_topic = {}
     for topic in read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True):
@@ -400,16 +390,16 @@ def texts(run: SummaryRun) -> Mapping[str, str]:
     return {name: decoded(summary.raw).strip() for name, summary in run.items()}
 
 
-HUMAN_EVALUATION = HumanEvaluation(sources=sources, texts=texts)
+HUMAN_EVALUATION = base.HumanEvaluation(sources=sources, texts=texts)
 
 
-OVER_LIMIT = Option(
+OVER_LIMIT = base.Option(
     name="over_limit",
     default=FLAG,
     summary=f"A summary of more than {MAX_WORDS} words is refused or flagged, or by corrected rules cut.",
     choices=(FLAG, TRUNCATE, REFUSE),
 )
-RANGE = Option.switch(
+RANGE = base.Option.switch(
     "annotator_range",
     "Also what the official value would be, had the directory listing ended with the annotator who "
     "gives the least or the most.",
@@ -447,7 +437,7 @@ class GoldSummaries:
         return [lines for which, lines in self.references if kind in (None, which)]
 
 
-def gold_summaries(topic: SummaryTopic, rules: str, options: Options) -> GoldSummaries:
+def gold_summaries(topic: SummaryTopic, rules: str, options: base.Options) -> GoldSummaries:
     """The official program reads the files as they are; other rules read their sentences."""
 
     def lines(reference: Reference) -> Sequence[bytes]:
@@ -459,15 +449,15 @@ def gold_summaries(topic: SummaryTopic, rules: str, options: Options) -> GoldSum
     return GoldSummaries([(reference.kind, lines(reference)) for reference in topic.references])
 
 
-def summary_answer(summary: SystemSummary, rules: str, options: Options) -> SummaryLines:
+def summary_answer(summary: SystemSummary, rules: str, options: base.Options) -> SummaryLines:
     if rules == OFFICIAL_2018:
         return SummaryLines(summary.raw.split(b"\n"))
-    cut = rules == CORRECTED and options["over_limit"] == TRUNCATE
+    cut = rules == base.CORRECTED and options["over_limit"] == TRUNCATE
     lines = summary.first_words if cut else summary.lines
     return SummaryLines([line.encode() for line in lines])
 
 
-def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
+def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) -> base.Pairs:
     """One row a topic; under the official program only the topics that the run has."""
     topics: Sequence[SummaryTopic] = split.content
     gold_names = {topic.name for topic in topics}
@@ -491,7 +481,7 @@ def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
             abstracts = (prints_of(reference.lines) for reference in topic.of_kind("abstract"))
             copied = any(copied_share(prints, abstract) >= COPIED for abstract in abstracts)
             notes["copies_of_the_abstract"] += copied
-    return Pairs(
+    return base.Pairs(
         gold=[gold_summaries(topic, rules, options) for topic in topics],
         answers=[summary and summary_answer(summary, rules, options) for summary in answers],
         units=names,
@@ -501,7 +491,7 @@ def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
     )
 
 
-def further_metrics(rules: str, options: Options) -> MetricRefs:
+def further_metrics(rules: str, options: base.Options) -> MetricRefs:
     if rules != OFFICIAL_2018 or options[RANGE.name] == "no":
         return ()
     return tuple(
@@ -513,22 +503,22 @@ def further_metrics(rules: str, options: Options) -> MetricRefs:
     )
 
 
-RULES = {CORRECTED: CORRECTED_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS}
-OPTIONS = (OVER_LIMIT, STOPWORDS, PROGRAM, RANGE, ENGINE)
+RULES = {base.CORRECTED: CORRECTED_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS}
+OPTIONS = (OVER_LIMIT, STOPWORDS, PROGRAM, RANGE, base.ENGINE)
 DIMENSIONS = ("topic",)
 
 
 def show_instances(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+) -> Iterator[base.ShownInstance]:
     """The beginning of the reference paper, every gold summary under its kind, and the run's."""
     papers = {
         topic.name: " ".join(sentence.text for sentence in topic.sentences)
         for topic in read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
     }
-    for name, [row] in rows_by_name(pairs.names).items():
+    for name, [row] in base.rows_by_name(pairs.names).items():
         answer = pairs.answers[row]
-        yield ShownInstance(
+        yield base.ShownInstance(
             name=name,
             given=papers.get(name, ""),
             gold="\n\n".join(f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references),

@@ -14,19 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+from tasks.types import jsonlines
 from tasks.types.base import LINES, MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
 from tasks.types.files import CLUTTER, InputFile
-from tasks.types.jsonlines import (
-    AnswerForm,
-    Line,
-    Record,
-    as_lines,
-    is_records_file,
-    read_answers,
-    read_records,
-    record_id,
-    well_formed,
-)
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
 from tasks.types.run_forms import RunForm
@@ -188,7 +178,7 @@ class InstanceTask(ABC):
         """The gold of a record; what is wrong with it is noted."""
 
     @abstractmethod
-    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+    def answer_of(self, line: jsonlines.Line, name: str, index: Index) -> Any:
         """The answer on a line; None, and noted, where there is none."""
 
     @property
@@ -243,9 +233,9 @@ class InstanceTask(ABC):
         return self.answer_field or self.own_key or self.field
 
     @property
-    def form(self) -> AnswerForm:
+    def form(self) -> jsonlines.AnswerForm:
         example = json.dumps({self.id: "s1", self.answer_key: self.example}, ensure_ascii=False)
-        return AnswerForm(example=example, noun=self.noun, id=self.id)
+        return jsonlines.AnswerForm(example=example, noun=self.noun, id=self.id)
 
     @property
     def run_form(self) -> RunForm:
@@ -261,13 +251,13 @@ class InstanceTask(ABC):
         if path.name == self.pool_file or CLUTTER.intersection(path.parts):
             return False
         if self.files in JSON_FORMS:
-            return is_records_file(name)
+            return jsonlines.is_records_file(name)
         return path.suffix.lower() in {TREC: (".txt", ".qrels", ".trec")}.get(self.files, (f".{self.files}",))
 
-    def instance_names(self, file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
+    def instance_names(self, file: InputFile, records: Sequence[jsonlines.Record]) -> Iterator[str | None]:
         """Documents of a pool are no instances."""
         is_pool = not self.is_instances_file(file.name)
-        return (None if is_pool else record_id(record.value, self.id) for record in records)
+        return (None if is_pool else jsonlines.record_id(record.value, self.id) for record in records)
 
     def read_gold(self, files: Sequence[InputFile], options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""
@@ -299,15 +289,17 @@ class InstanceTask(ABC):
     def public_files(self, files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
         """The instances with the fields that are shown, and the pool."""
         content = self.content(files, with_gold=True)
-        yield INPUTS, as_lines(self.public(instance) for instance in content.instances)
+        yield INPUTS, jsonlines.as_lines(self.public(instance) for instance in content.instances)
         yield from self.public_pool(content.pool)
 
     def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Mapping[str, Mapping[str, Any]]:
         records: dict[str, Mapping[str, Any]] = {}
         for file in files:
             table = TABLES.get(file.suffix.removeprefix("."))
-            for record in table_records(file, table, problems) if table else read_records(file, problems):
-                name = record_id(record.value, self.pool_id)
+            for record in (
+                table_records(file, table, problems) if table else jsonlines.read_records(file, problems)
+            ):
+                name = jsonlines.record_id(record.value, self.pool_id)
                 if not name or name in records:
                     found = f"{self.pool_noun} “{name}” is there twice"
                     fault = found if name else f"“{self.pool_id}” is missing"
@@ -327,7 +319,7 @@ class InstanceTask(ABC):
         rows = ({key: record[key] for key in keys if key in record} for record in pool.values())
         delimiter = TABLES.get(self.pool_file.rpartition(".")[2])
         if delimiter is None:
-            data = as_lines(rows)
+            data = jsonlines.as_lines(rows)
         else:
             text = io.StringIO(newline="")
             writer = csv.DictWriter(text, [*dict.fromkeys(keys)], delimiter=delimiter, restval="")
@@ -355,7 +347,9 @@ class InstanceTask(ABC):
     ) -> tuple[Any, list[Problem]]:
         """The answers by instance, and everything that is wrong with the files."""
         names = dict.fromkeys(index["instances"])
-        return read_answers(files, names, lambda name, line: self.answer_of(line, name, index), self.form)
+        return jsonlines.read_answers(
+            files, names, lambda name, line: self.answer_of(line, name, index), self.form
+        )
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
         """One row an instance."""
@@ -426,10 +420,10 @@ class InstanceTask(ABC):
         return Content(tuple(by_id.values()), pool)
 
     def _instance(
-        self, record: Record, seen: Mapping[str, Instance], problems: Problems, *, with_gold: bool
+        self, record: jsonlines.Record, seen: Mapping[str, Instance], problems: Problems, *, with_gold: bool
     ) -> Instance | None:
         faults: list[tuple[str, str]] = []
-        name = record_id(record.value, self.id)
+        name = jsonlines.record_id(record.value, self.id)
         if not name:
             faults.append((f"“{self.id}” is missing", "a text or a whole number"))
         elif name in seen:
@@ -441,17 +435,17 @@ class InstanceTask(ABC):
         gold = self.gold_of(record.value, lambda *fault: faults.append(fault)) if with_gold else None
         for message, expected in faults:
             problems.append(record.problem(message, expected))
-        return None if faults or not name else Instance(well_formed(name), gold, record.value)
+        return None if faults or not name else Instance(jsonlines.well_formed(name), gold, record.value)
 
-    def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
+    def records(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
         if self.files in JSON_FORMS:
-            yield from read_records(file, problems)
+            yield from jsonlines.read_records(file, problems)
         elif self.files == TREC:
             yield from self._qrels(file, problems)
         else:
             yield from table_records(file, self.delimiter or TABLES[self.files], problems)
 
-    def _qrels(self, file: InputFile, problems: Problems) -> Iterator[Record]:
+    def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
         """A record a topic, whose answers are graded."""
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):
@@ -463,10 +457,10 @@ class InstanceTask(ABC):
             elif parts:
                 by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(0, int(parts[3]))
         for place, (topic, (line, grades)) in enumerate(by_topic.items(), start=1):
-            yield Record(file.shown, line, place, {self.id: topic, self.field: grades})
+            yield jsonlines.Record(file.shown, line, place, {self.id: topic, self.field: grades})
 
 
-def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[Record]:
+def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[jsonlines.Record]:
     """The rows of a table with a header; empty cells are fields that are absent."""
     rows = csv.reader(io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True)
     heads: list[str] = []
@@ -484,6 +478,6 @@ def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterat
             else:
                 place += 1
                 cells = {name: cell for name, cell in zip(heads, row, strict=True) if cell != ""}
-                yield Record(file.shown, rows.line_num, place, cells, delimiter.join(row))
+                yield jsonlines.Record(file.shown, rows.line_num, place, cells, delimiter.join(row))
     except csv.Error as fault:
         problems.append(file.problem(f"no table: {fault}", line=rows.line_num))

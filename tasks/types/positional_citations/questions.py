@@ -10,20 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tasks.types import jsonlines
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import (
-    AnswerForm,
-    Line,
-    Record,
-    by_id,
-    content_digest,
-    is_records_file,
-    read_answers,
-    read_records,
-    refuse_faulty,
-    well_formed,
-)
 from tasks.types.positional_citations.claims import (
     MAX_WORDS,
     Claim,
@@ -107,7 +96,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         content=questions,
         instances=len(questions),
         index=_index(questions),
-        digest=content_digest([question.facts() for question in questions]),
+        digest=jsonlines.content_digest([question.facts() for question in questions]),
     )
 
 
@@ -157,7 +146,7 @@ def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
     for file in files:
-        for record in read_records(file, problems) if is_records_file(file.name) else ():
+        for record in jsonlines.read_records(file, problems) if jsonlines.is_records_file(file.name) else ():
             faults = [record.problem(*fault) for fault in _faults(record.value)]
             name = record.id or str(record.item)
             if name in questions:
@@ -165,7 +154,7 @@ def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
             problems += faults
             if not faults:
                 questions[name] = _question(name, record.value, dataset=file.stem)
-    refuse_faulty(files, problems, questions, "questions", "a JSON list of questions")
+    jsonlines.refuse_faulty(files, problems, questions, "questions", "a JSON list of questions")
     return tuple(questions.values())
 
 
@@ -179,22 +168,24 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
         references = [answer]
     passages = (
         Passage(
-            title=well_formed(str(doc.get("title") or "")),
-            text=well_formed(doc["text"]),
-            forms=tuple((form, well_formed(doc[form])) for form in FORMS if doc.get(form)),
+            title=jsonlines.well_formed(str(doc.get("title") or "")),
+            text=jsonlines.well_formed(doc["text"]),
+            forms=tuple((form, jsonlines.well_formed(doc[form])) for form in FORMS if doc.get(form)),
         )
         for doc in value["docs"]
     )
     return Question(
-        id=well_formed(name),
-        dataset=well_formed(str(value.get("dataset") or dataset)),
-        question=well_formed(value["question"]),
+        id=jsonlines.well_formed(name),
+        dataset=jsonlines.well_formed(str(value.get("dataset") or dataset)),
+        question=jsonlines.well_formed(value["question"]),
         passages=tuple(passages),
-        short_answers=tuple(tuple(map(well_formed, pair["short_answers"])) for pair in pairs),
-        references=tuple(map(well_formed, references)),
-        answers=tuple(tuple(map(well_formed, spellings)) for spellings in value.get("answers") or ()),
-        claims=tuple(map(well_formed, value.get("claims") or ())),
-        answer=well_formed((answer or "").strip()),
+        short_answers=tuple(tuple(map(jsonlines.well_formed, pair["short_answers"])) for pair in pairs),
+        references=tuple(map(jsonlines.well_formed, references)),
+        answers=tuple(
+            tuple(map(jsonlines.well_formed, spellings)) for spellings in value.get("answers") or ()
+        ),
+        claims=tuple(map(jsonlines.well_formed, value.get("claims") or ())),
+        answer=jsonlines.well_formed((answer or "").strip()),
     )
 
 
@@ -240,7 +231,7 @@ def _found(value: Mapping[str, Any], key: str) -> str:
 
 
 EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
-FORM = AnswerForm(example=EXAMPLE, later_counts=True)
+FORM = jsonlines.AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
 #: A team's answers by instance; an instance that the run does not mention is not among them.
@@ -251,7 +242,7 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
     passages: dict[str, int] = index["passages"]
 
-    def read(name: str, line: Line) -> str | None:
+    def read(name: str, line: jsonlines.Line) -> str | None:
         output = line.text("output", example=EXAMPLE)
         if output is None or not line.is_sound:
             return None
@@ -263,13 +254,13 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
             line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{passages[name]}]")
         return output
 
-    def by_id_or_place(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
+    def by_id_or_place(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, jsonlines.Record]]:
         """Without an id, the place in the file is the name of an instance."""
-        for name, record in by_id(file, problems):
+        for name, record in jsonlines.by_id(file, problems):
             by_place = str(record.item)
             yield name or (by_place if by_place in passages else None), record
 
-    return read_answers(files, passages, read, FORM, named=by_id_or_place)
+    return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
 #: What is counted beside the scores, since the scores do not show it.
