@@ -12,11 +12,11 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core import storage
-from citeboard.core.words import counted
+from citeboard.core.words import counted, thousands
 from citeboard.teams.models import User
 from scoring.acts.declared import Act, ActForm, by_organisers
 from scoring.background import kinds
@@ -24,10 +24,10 @@ from scoring.background.kinds import run_to_judge
 from scoring.board.visibility import may_see_submission
 from scoring.human import claim_review, outcome
 from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, check_size, runs_on_board
-from scoring.models import BackgroundJob
+from scoring.models import BackgroundJob, EntailmentModel
 from scoring.worker import baseline_runs, rescoring
 from scoring.worker.background import Kind, ask
-from scoring.worker.entailment_labels import models_of_season
+from scoring.worker.entailment_labels import Imported, models_of_season, share_labels
 from tasks.gold import gold_files
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.seasons.access import may_organise
@@ -175,6 +175,39 @@ def _import_labels(*, season: Season, model: str, file: Any, by: User) -> Backgr
         return kinds.ask_for_labels(season=season, model=model, upload=upload, by=by)
 
 
+NO_LABELS = _("No task of the season asks for labels of this model, or there are none.")
+
+
+class ModelForm(ActForm):
+    """One of the models that the season's tasks ask for."""
+
+    model = forms.CharField(label=_("Model"))
+
+
+def _share_labels(*, season: Season, model: str, by: User) -> Imported:
+    if not by.is_staff or model not in models_of_season(season):
+        raise Http404(NO_LABELS)
+    try:
+        return share_labels(season=season, model=model, by=by)
+    except EntailmentModel.DoesNotExist:
+        raise Http404(NO_LABELS) from None
+
+
+def _describe_shared(done: Imported, filled: Mapping[str, Any]) -> str:
+    words = gettext("%(labels)s of %(model)s added for all seasons.")
+    if done.known:
+        words = gettext("%(labels)s of %(model)s added for all seasons, %(others)s were there.")
+    words %= {
+        "labels": counted(done.added, "label"),
+        "model": done.model,
+        "others": ngettext("%(number)s other", "%(number)s others", done.known)
+        % {"number": thousands(done.known)},
+    }
+    if done.resumed:
+        words += " " + gettext("%(scorings)s gone on with.") % {"scorings": counted(done.resumed, "scoring")}
+    return words
+
+
 class JudgementsForm(ActForm):
     """The annotators' file."""
 
@@ -261,6 +294,12 @@ DELETE_GOLD = by_organisers(
     is_final=True,
 )
 IMPORT_LABELS = by_organisers(_import_labels, "Import entailment labels; for organisers.", form=LabelsForm)
+SHARE_LABELS = by_organisers(
+    _share_labels,
+    "Let the season's labels of a model decide the runs of all seasons; for staff.",
+    _describe_shared,
+    form=ModelForm,
+)
 IMPORT_JUDGEMENTS = Act(
     _import_judgements,
     "Import people's judgements of a run, in the place of earlier ones; for organisers.",

@@ -18,7 +18,7 @@ from scoring.acts import human
 from scoring.acts.seasons import MAKE_ARCHIVE
 from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import ProblemSerializer, RejectedRun, address, mirror_of_model, names_in
+from scoring.api.serializers import ProblemSerializer, RejectedRun, address, mirror, mirror_of_model, names_in
 from scoring.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
@@ -27,6 +27,7 @@ from scoring.human.ratings import sheet_csv
 from scoring.human.sheets import judged_phases
 from scoring.models import Annotator, BackgroundJob, Sheet
 from scoring.worker.background import State
+from scoring.worker.entailment_labels import Imported
 from tasks.models import Phase, Season
 from tasks.seasons.access import season_for, season_to_organise
 
@@ -124,6 +125,12 @@ for act, where, what in (
         is_upload=True,
         name=what,
     )
+does(
+    acts.SHARE_LABELS,
+    "seasons/<slug:slug>/labels/share/",
+    operation_id="share_labels",
+    answers=mirror("SharedLabels", Imported, "What was added for all seasons.", model=None),
+)
 
 
 does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", operation_id="publish_sheet")

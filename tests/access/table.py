@@ -381,6 +381,7 @@ TABLE = {
     # The reader is the annotator.
     "api:rate": Row((401, 200, *(404,) * 6), (401, 400, *(404,) * 6), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
     "api:labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:share-labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:schema": read(EVERYBODY),
     "api:site-measures": read((401, *(404,) * 6, 200), TOKEN_FIRST),

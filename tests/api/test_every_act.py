@@ -71,7 +71,6 @@ BY_NONE = {
     "a program has a token, which neither makes others nor ends the account": (
         "account-delete account_logout account_confirm_email first-organiser tokens token-revoke unsubscribe"
     ),
-    "staff alone, for all seasons at once: `manage.py import_labels`": "organise-labels-share",
     "nothing is kept: `citeboard score` does it without a site": "try",
 }
 

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
+from citeboard.teams.models import Token
 from scoring.models import EntailmentLabel, EntailmentModel, PendingLabels
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score
@@ -150,6 +151,18 @@ def test_staff_shares_a_season_s_labels_and_runs_of_others_go_on(client, phases,
     told = client.get(address(phases[1])).content.decode()
     assert "no labels of this season, 6 shared by all seasons" in told
     assert str(staff) not in told
+
+
+def test_staff_shares_a_season_s_labels_by_token_too(client, phases, organisers, staff):
+    bring(client, organisers[0], phases[0], decided())
+    path = reverse("api:share-labels", args=[phases[0].task.season.slug])
+    headers = {"Authorization": f"Token {Token.objects.issue(user=staff, name='staff')[1]}"}
+    answers = [
+        client.post(path, {"model": MODEL}, "application/json", headers=headers).json() for _twice in range(2)
+    ]
+    assert answers == [{"added": 6, "known": 0, "resumed": 0}, {"added": 0, "known": 6, "resumed": 0}]
+    nobody_asks = client.post(path, {"model": "another"}, "application/json", headers=headers)
+    assert nobody_asks.status_code == 404
 
 
 def test_an_organiser_shares_nothing(client, phases, organisers, staff):

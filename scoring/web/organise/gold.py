@@ -10,9 +10,8 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
-from citeboard.core.words import counted, sentence, thousands
+from citeboard.core.words import counted, sentence
 from scoring.acts import gold as acts
 from scoring.acts.gold import IMPORT_LABELS
 from scoring.acts.rehearsal import AskFirst, perform
@@ -28,12 +27,10 @@ from scoring.web.organise.overview import lines
 from scoring.worker import baseline_runs, rescoring
 from scoring.worker.background import Kind
 from scoring.worker.entailment_labels import (
-    Imported,
     label_lines,
     models_of_season,
     open_pairs,
     pairs_left,
-    share_labels,
     waiting_jobs,
 )
 from tasks.gold.gold_files import EarlierGold
@@ -178,7 +175,6 @@ seal, delete_version = (
 AT_A_TIME = 25
 IMPORTS_SHOWN = 10
 MAX_NUMBER = 18
-NO_LABELS = gettext_lazy("No task of the season asks for labels of this model, or there are none.")
 
 
 def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
@@ -236,7 +232,7 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     is_asked_for = name in models_of_season(season)
     deciding = list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
     if not deciding:
-        raise Http404(NO_LABELS)
+        raise Http404(acts.NO_LABELS)
     return _lines_file(label_lines(deciding), "labels.jsonl")
 
 
@@ -244,31 +240,4 @@ def _lines_file(lines: Iterable[str], name: str) -> HttpResponseBase:
     return pages.attachment(iter(lines), "application/x-ndjson; charset=utf-8", name, is_private=True)
 
 
-@pages.organisers.act("organise-models season")
-def share(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    name = request.POST.get("model", "")
-    if not request.user.is_staff or name not in models_of_season(season):
-        raise Http404(NO_LABELS)
-    try:
-        return _describe_import(share_labels(season=season, model=name, by=request.user))
-    except EntailmentModel.DoesNotExist:
-        raise Http404(NO_LABELS) from None
-
-
-def _describe_import(done: Imported) -> str:
-    if done.model.season_id:
-        added, beside = (
-            _("%(labels)s of %(model)s added."),
-            _("%(labels)s of %(model)s added, %(others)s were there."),
-        )
-    else:
-        added = _("%(labels)s of %(model)s added for all seasons.")
-        beside = _("%(labels)s of %(model)s added for all seasons, %(others)s were there.")
-    others = ngettext("%(number)s other", "%(number)s others", done.known) % {"number": thousands(done.known)}
-    told = [
-        (beside if done.known else added)
-        % {"labels": counted(done.added, "label"), "model": done.model, "others": others}
-    ]
-    if done.resumed:
-        told.append(_("%(scorings)s gone on with.") % {"scorings": counted(done.resumed, "scoring")})
-    return " ".join(told)
+share = pages.does(acts.SHARE_LABELS, "organise-models season")
