@@ -159,6 +159,13 @@ class TestContentInSeveralPlaces:
         assert read_contents() == 1
         assert bytes(GoldContent.objects.get().digests) != before
 
+    def test_while_gold_is_read_anew_under_another_key_what_was_known_of_it_holds(self, hidden, settings):
+        practice = self.elsewhere()
+        settings.SECRET_KEY = "another key " * 6
+        for _ in range(2):
+            assert read_contents(most=1) == 1
+            assert free_from(practice)[Kind.OTHERS] == hidden.closes
+
     def test_the_largest_smallest_class_holds_wherever_the_content_is(self, hidden):
         practice = self.elsewhere()
         assert secrecy_of(practice).min_class_size == 1

@@ -16,6 +16,7 @@ from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
 from tasks.types.run_forms import text_of_document, text_of_topic
+from tasks.types.text import kind_found
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
@@ -78,11 +79,10 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
 
 
 def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
-    for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
-        yield (
-            [record.get(name) for name in SHOWN[1:]],
-            [sorted(map(str, record["cited_id"])), record.get("grades")],
-        )
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
+    for record in rows:
+        cited = sorted(rows.names(record, "cited_id") or ())
+        yield [record.get(name) for name in SHOWN[1:]], [cited, record.get("grades")]
 
 
 class _Reader(records.ContextsBuilder):
@@ -107,6 +107,8 @@ class _Reader(records.ContextsBuilder):
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
             grades = rows.grades(record, "grades", cited) if "grades" in record else dict.fromkeys(cited, 1)
+            if not isinstance(record.get(SAMPLED_FOR) or [], list):
+                rows.wrong(f"“{SAMPLED_FOR}” is {kind_found(record[SAMPLED_FOR])}", "a list of dimensions")
             if unknown := [reference for reference in (*cited, *grades) if reference not in self._candidates]:
                 rows.wrong(f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}")
                 continue

@@ -119,10 +119,11 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts that can be resolved, without gold, and the references of their papers."""
     candidates = read_candidates(files, [])
+    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
     contexts = [
         shown_line(record, SHOWN)
-        for record in Rows(the_file(files, CONTEXTS, "the contexts"), [])
-        if set(map(str, record["gold"])) & set(candidates.get(str(record["paper_id"]), ()))
+        for record in rows
+        if set(rows.names(record, "gold") or ()) & set(candidates.get(str(record["paper_id"]), ()))
     ]
     yield CONTEXTS, b"".join(contexts)
     references = Rows(the_file(files, REFERENCES, "each paper's references"), [])
@@ -132,8 +133,10 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
 
 
 def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
-    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
-        yield [record.get(name) for name in ("before", "sentence", "after")], sorted(map(str, record["gold"]))
+    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    for record in rows:
+        cited = sorted(rows.names(record, "gold") or ())
+        yield [record.get(name) for name in ("before", "sentence", "after")], cited
 
 
 def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:

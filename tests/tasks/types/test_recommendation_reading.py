@@ -196,6 +196,11 @@ def test_papers_are_resampled_and_not_their_contexts(capsys, tmp_path):
         ("diagnostic.jsonl", {"id": "q4"}, "“cited_id” is missing"),
         ("diagnostic.jsonl", {"id": "q4", "cited_id": "zz"}, "“zz” is no candidate"),
         ("diagnostic.jsonl", {"cited_id": "a"}, "“id” is missing"),
+        (
+            "diagnostic.jsonl",
+            {"id": "q4", "cited_id": "a", "sampled_for": "length_class"},
+            "diagnostic.jsonl:4: “sampled_for” is a text; expected a list of dimensions",
+        ),
         ("references.jsonl", {"paper_id": "p"}, "“ref_id” is missing"),
     ],
 )
@@ -248,3 +253,13 @@ def test_of_a_ranking_ten_are_shown_and_how_many_more_there_are(tmp_path, ranked
     pairs = kind.pairs_of(split, answers, "corrected", options)
     [shown] = kind.show_instances(files, split, pairs, options)
     assert shown.answer.splitlines()[10:] == more
+
+
+def test_one_paper_may_stand_without_a_list_and_is_never_split_into_letters(tmp_path):
+    own = task_type(SLUG)
+    for cited in ("12", 12, ["12"]):
+        write_lines(tmp_path / "diagnostic.jsonl", [{"id": "q1", "cited_id": cited, "sentence": "<REF>"}])
+        write_lines(tmp_path / "references.jsonl", [{"ref_id": "12", "raw": "Paper 12"}])
+        files = open_input(tmp_path)
+        split = own.read_gold(files, own.checked_options({}))
+        assert [gold for _shown, [gold, _grades] in own.contents(files, split)] == [["12"]]

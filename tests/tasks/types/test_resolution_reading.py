@@ -171,3 +171,22 @@ def test_public_files_hold_no_gold_not_even_in_a_heading(gold, tmp_path):
         "sentence": "We count <REF>.",
     }
     assert all("gold" not in context for context in contexts)
+
+
+@pytest.mark.parametrize("cited", ["12", 12, ["12"]])
+def test_one_reference_may_stand_without_a_list_and_is_never_split_into_letters(tmp_path, cited):
+    gold = write_resolution(tmp_path / "gold", [("p1_0", "p1", ["12"])], [("p1", ("12", "1"))])
+    (line,) = map(json.loads, (gold / "contexts.jsonl").read_text().splitlines())
+    write_lines(gold / "contexts.jsonl", [{**line, "gold": cited}])
+    own, files = task_type(SLUG), open_input(gold)
+    options = own.checked_options({})
+    assert [answer for _shown, answer in own.contents(files, own.read_gold(files, options))] == [["12"]]
+    assert b"p1_0" in dict(own.public_files(files, options))["contexts.jsonl"]
+
+
+def test_what_is_no_list_of_references_is_named_by_line_with_what_was_expected(capsys, gold, tmp_path):
+    with (gold / "contexts.jsonl").open("a") as file:
+        file.write('{"context_id": "p1_9", "paper_id": "p1", "gold": {"a": 1}}\n')
+    run = write_lines(tmp_path / "run.jsonl", [{"id": "p1_0", "ranked": ["a"]}])
+    [told] = refusals(capsys, SLUG, [gold], run)
+    assert "contexts.jsonl:4: “gold” is an object; expected an id or a list of ids" in told
