@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -14,7 +15,7 @@ from citeboard.core.words import counted
 from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, by_leads, by_members
-from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
+from scoring.ops.merging import MergeRefused, accept_merge, drop_proposal, propose_merge
 from tasks.models import JoinRequest, MergeProposal
 from tasks.registration import entries
 from tasks.seasons.access import season_for, teams_to_ask
@@ -78,12 +79,24 @@ class ProposeForm(ActForm):
 
     season = forms.CharField()
     into = forms.CharField()
-    api = {"season": "Its slug.", "into": "The slug of a team of the season."}
+    api = {
+        "season": "Its slug.",
+        "into": "The slug of a team of the season, or what others read for one that goes by a number.",
+    }
 
 
 def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
     merging = season_for(by, season)
-    other = get_object_or_404(teams_to_ask(by, merging), slug=into)
+    other = teams_to_ask(by, merging).filter(slug=into).first()
+    if other is None and not merging.names_teams():
+        number = into.casefold().removeprefix("team").strip()
+        approved = merging.registrations.approved().select_related("team")
+        other = next((entry.team for entry in approved if str(entry.alias) == number), None)
+        if other is None:
+            words = gettext("no team of %(season)s goes by “%(number)s”; it is a number, such as Team 17")
+            raise MergeRefused(words % {"season": merging, "number": into[:80]})
+    if other is None:
+        raise Http404
     return propose_merge(season=merging, team=team, into=other, by=by)
 
 
@@ -111,8 +124,7 @@ def _answer_merge(*, proposal: MergeProposal, decision: str, by: User) -> tuple[
 def _say_merged(made: tuple[MergeProposal, int], filled: Mapping[str, Any]) -> str:
     proposal, runs = made
     if filled["decision"] == "drop":
-        words = gettext("%(team)s and %(into)s stay two teams.")
-        return words % {"team": proposal.team, "into": proposal.into}
+        return gettext("%(team)s and %(into)s stay two teams.") % proposal.names
     facts = {"gone": proposal.team, "team": proposal.into, "runs": counted(runs, "run")}
     return gettext("%(gone)s is part of %(team)s now, with %(runs)s.") % facts
 
@@ -186,7 +198,9 @@ ANSWER_REQUEST = by_members(
 PROPOSE_MERGE = by_leads(
     _propose,
     "Ask the lead of another team of a season to take yours in; for its lead.",
-    _("The lead of %(into)s is asked whether %(team)s may merge into it."),
+    lambda proposal, filled: (
+        gettext("The lead of %(into)s is asked whether %(team)s may merge into it.") % proposal.names
+    ),
     form=ProposeForm,
 )
 ANSWER_MERGE = by_leads(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -22,6 +22,7 @@ from scoring.board.public_results import Result, public_system, public_team
 from scoring.exchange.results import place
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
+from tasks.seasons.access import merge_proposals
 
 #: A link, or what stands at its end.
 MAX_LINK = 400
@@ -301,11 +302,12 @@ does(
 MergeProposalSerializer = mirror_of_model(
     "MergeProposal",
     MergeProposal,
-    "A team that would go into another.",
-    "id season team into proposed_at",
+    "A team that would go into another; one whose name yours may not read has no slug, and a number.",
+    "id season team into names proposed_at",
     season=serializers.SlugField(source="season.slug"),
-    team=serializers.SlugField(source="team.slug"),
-    into=serializers.SlugField(source="into.slug"),
+    team=serializers.SlugField(source="slugs.team", allow_null=True),
+    into=serializers.SlugField(source="slugs.into", allow_null=True),
+    names=serializers.DictField(child=serializers.CharField(), help_text="Of `team` and `into`."),
 )
 
 
@@ -318,8 +320,7 @@ class MergedSerializer(serializers.Serializer[Any]):
 @get("teams/<slug:slug>/merges/", of=team_for_lead, pages=MergeProposalSerializer)
 def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
     """What your team has proposed and is asked, in pages; for its lead."""
-    concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team))
-    return concerned.select_related("season", "team", "into")
+    return merge_proposals(team)
 
 
 does(

@@ -15,6 +15,7 @@ from scoring.models import Evaluation
 from tasks.gold.early import Early, go_on, not_free_yet
 from tasks.gold.secrecy import Kind, looked_up, shows_scores
 from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
+from tasks.models.registrations import name_to_others
 from tasks.models.seasons import bump_versions
 from tasks.notifications.events import forget, tell_merge_asked, tell_merged
 from tasks.registration.entries import EntryRefused, check_joining, check_size
@@ -32,6 +33,8 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         _hold(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
         _check_date(season)
+        if team.pk == into.pk:
+            raise MergeRefused(_("a team does not merge with itself"))
         _entries(season, team, into)
         present = MergeProposal.objects.filter(season=season, team=team).first()
         if present is not None and present.into_id == into.pk:
@@ -39,11 +42,10 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         if present is not None:
             raise MergeRefused(
                 _("%(team)s has asked %(other)s already; withdraw that first")
-                % {"team": team, "other": present.into}
+                % {"team": team, "other": present.names["into"]}
             )
         proposal = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
-        facts = {"team": team, "into": into}
-        audit.record("merge-proposed", actor=by, subject=team, place=season, facts=facts)
+        audit.record("merge-proposed", actor=by, subject=team, place=season, facts=_named(proposal))
         tell_merge_asked(proposal)
     return proposal
 
@@ -51,8 +53,10 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
 def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
         locked = _held(proposal)
-        facts = {"team": locked.team, "into": locked.into}
-        audit.record("merge-dropped", actor=by, subject=locked.team, place=locked.season, facts=facts)
+        facts, place = _named(locked), locked.season
+        # Whose lead it was would tell which team has the number.
+        called = "" if place.names_teams() else facts["into" if proposal.is_asked else "team"]
+        audit.record("merge-dropped", actor=by, subject=locked.team, place=place, facts=facts, called=called)
         forget(locked.event)
         locked.delete()
 
@@ -81,7 +85,13 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     )
                     % {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
                 )
-        return _merge(locked.season, locked.team, locked.into, by, reason="")
+        try:
+            return _merge(locked.season, locked.team, locked.into, by, reason="")
+        except EntryRefused as refused:
+            if locked.season.names_teams():
+                raise
+            words = _("the teams cannot be one as they are; the organisers, who know both, can say why")
+            raise MergeRefused(words) from refused
 
 
 def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
@@ -164,13 +174,20 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
     return moved
 
 
+def _named(proposal: MergeProposal) -> dict[str, str]:
+    """Both teams, as each reads the other."""
+    season = proposal.season
+    return {name: name_to_others(season, getattr(proposal, name)) for name in ("team", "into")}
+
+
 def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:
     entries = Registration.objects.select_for_update().filter(season=season, is_approved=True)
     by_team = {entry.team_id: entry for entry in entries.filter(team__in=(team, into)).order_by("team")}
     for one in (team, into):
         if one.pk not in by_team:
             raise MergeRefused(
-                _("%(team)s does not take part in %(season)s") % {"team": one, "season": season}
+                _("%(team)s does not take part in %(season)s")
+                % {"team": name_to_others(season, one), "season": season}
             )
     return by_team[team.pk], by_team[into.pk]
 

@@ -35,9 +35,9 @@ from scoring.models import OF_RANKING, Evaluation, Score
 from scoring.runs.team_view import as_told
 from scoring.web import pages
 from tasks.gold.secrecy import shows_scores
-from tasks.models import MergeProposal, Phase, Registration, Season, Submission
+from tasks.models import Phase, Registration, Season, Submission
 from tasks.registration.entries import MAX_MESSAGE, TermsFirst, any_invitation, join_team, waiting_requests
-from tasks.seasons.access import teams_to_ask
+from tasks.seasons.access import merge_proposals, teams_to_ask
 from tasks.seasons.history import concerning
 from tasks.submissions.submit import quota
 
@@ -291,11 +291,13 @@ def merging_of(team: Team, user: object) -> list[dict[str, Any]]:
     )
     lines = []
     for season in seasons:
-        proposals = MergeProposal.objects.filter(season=season).select_related("team", "into")
+        proposals = merge_proposals(team).filter(season=season)
+        own = season.registrations.get(team=team)
         others: QuerySet[Team] = teams_to_ask(user, season).filter(registrations__is_approved=True)
         lines.append(
             {
                 "season": season,
+                "is_called": "" if season.names_teams() else own.pseudonym,
                 "asked": list(proposals.filter(into=team)),
                 "own": proposals.filter(team=team).first(),
                 "others": others.exclude(pk=team.pk).distinct().order_by("name"),

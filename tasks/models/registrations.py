@@ -34,6 +34,14 @@ def pseudonym(alias: int | None) -> str | None:
     return None if alias is None else f"Team {alias}"
 
 
+def name_to_others(season: Season, team: Team) -> str:
+    """What other teams of the season read for it."""
+    if season.names_teams():
+        return team.name
+    entry = Registration.objects.filter(season=season, team=team).first()
+    return entry.pseudonym if entry else gettext("a team")
+
+
 class Registration(models.Model):
     """A team's place in a season; one that is not approved was refused if it has been decided on."""
 
@@ -107,8 +115,6 @@ class MergeProposal(models.Model):
     into = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="merges_asked")
     proposed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     proposed_at = models.DateTimeField(default=timezone.now)
-    #: Whether the team by which it was looked up is the one that answers.
-    is_asked = False
 
     class Meta:
         ordering: ClassVar[list[str]] = ["proposed_at", "id"]
@@ -123,6 +129,26 @@ class MergeProposal(models.Model):
     @property
     def event(self) -> str:
         return f"merge-{self.pk}-{self.proposed_at.timestamp()}"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the team by which it was looked up is the one that answers."""
+        return getattr(self, "answers", False)
+
+    @property
+    def other(self) -> str:
+        return "team" if self.is_asked else "into"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """As the team by which it was looked up reads them."""
+        others = name_to_others(self.season, getattr(self, self.other))
+        return {"team": self.team.name, "into": self.into.name, self.other: others}
+
+    @property
+    def slugs(self) -> dict[str, str | None]:
+        hidden = {} if self.season.names_teams() else {self.other: None}
+        return {"team": self.team.slug, "into": self.into.slug, **hidden}
 
 
 class Terms(models.Model):

@@ -263,6 +263,10 @@ class Season(Configured):
     def is_anonymous(self, at: dt.datetime | None = None) -> bool:
         return self.anonymous_until is not None and (at or timezone.now()) < self.anonymous_until
 
+    def names_teams(self) -> bool:
+        """Whether teams may know which others take part."""
+        return not (self.is_anonymous() or self.tasks.filter(phases__shows_teams=False).exists())
+
     @property
     def zone(self) -> ZoneInfo:
         return zone_of(self.time_zone)

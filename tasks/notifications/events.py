@@ -12,6 +12,7 @@ from citeboard.core.audit import as_json
 from citeboard.teams.models import Membership, Team, User
 from tasks import models
 from tasks.models.notifications import Channel, Kind
+from tasks.models.registrations import name_to_others
 from tasks.notifications.reading import channels
 from tasks.webhooks.services import due_at, holding, queue_event
 
@@ -336,7 +337,7 @@ def tell_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
 
 
 def tell_merge_asked(proposal: models.MergeProposal) -> None:
-    into, facts = proposal.into, {"other": proposal.team.name}
+    into, facts = proposal.into, {"other": name_to_others(proposal.season, proposal.team)}
     notify(Kind.MERGE_ASKED, proposal.event, leads_of(into), season=proposal.season, team=into, facts=facts)
 
 

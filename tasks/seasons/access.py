@@ -118,8 +118,7 @@ def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
     entries = entries.order_by("team__name")
     if may_help(user, season):
         return entries
-    hides_names = Phase.objects.filter(task__season=season, shows_teams=False)
-    if season.is_anonymous() or hides_names.exists():
+    if not season.names_teams():
         return entries.not_refused().filter(team__in=teams_of(user).values("pk"))
     return entries.not_refused()
 
@@ -134,13 +133,13 @@ def join_request_of(team: Team, number: int) -> JoinRequest:
     return first_or_absent(asking, _("Nobody asks to join under this number."))
 
 
+def merge_proposals(team: Team) -> QuerySet[MergeProposal]:
+    concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team))
+    return concerned.select_related("season", "team", "into").annotate(answers=Q(into=team))
+
+
 def merge_proposal_of(team: Team, number: int) -> MergeProposal:
-    concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team), pk=number)
-    proposal = first_or_absent(
-        concerned.select_related("season", "team", "into"), _("There is no such proposal.")
-    )
-    proposal.is_asked = proposal.into_id == team.pk
-    return proposal
+    return first_or_absent(merge_proposals(team).filter(pk=number), _("There is no such proposal."))
 
 
 class NoSuchPlace(LookupError):

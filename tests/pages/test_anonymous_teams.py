@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.board.standings import standings
-from tasks.models import Phase, Registration, Season
+from tasks.models import MergeProposal, Phase, Registration, Season
 from tasks.registration.entries import draw_alias, register_team
 from tests import factories
 from tests.pages.reading import text_of
@@ -134,13 +134,65 @@ def test_a_team_keeps_its_number(phase):
     assert register_team(season=phase.task.season, team=entry.team).alias == before
 
 
-def test_nobody_asks_to_join_or_merges_by_a_list_of_names(client, phase):
-    Season.objects.update(merge_until=timezone.now() + dt.timedelta(days=1))
-    client.force_login(lead_of("heron"))
-    said = text_of(client.get(reverse("team", args=["heron"])))
-    assert "Canary" not in said
-    assert "write to the organisers, who merge you" in said
+def test_nobody_asks_to_join_by_a_list_of_names(client, phase):
     client.force_login(factories.make_user())
     assert "Canary" not in text_of(client.get(reverse("season", args=["s"])))
     listed = client.get(reverse("api:registrations", args=["s"])).json()
     assert listed["results"] == []
+
+
+@pytest.mark.parametrize("hides", ["season", "phase"])
+def test_leads_merge_by_numbers_and_neither_learns_the_name_of_the_other(client, phase, hides):
+    tomorrow = timezone.now() + dt.timedelta(days=1)
+    Season.objects.update(merge_until=tomorrow)
+    if hides == "phase":
+        Season.objects.update(anonymous_until=None)
+        Phase.objects.update(shows_teams=False)
+    heron, canary = lead_of("heron"), lead_of("canary")
+    numbers = {"heron": alias_of("heron"), "canary": alias_of("canary")}
+    for merged in (False, True):
+        client.force_login(heron)
+        page = text_of(client.get(reverse("team", args=["heron"])))
+        assert f"Yours is {numbers['heron']}" in page
+        into = numbers["canary"] if merged else numbers["canary"].removeprefix("Team ")
+        asking = {"season": "s", "into": into}
+        page = text_of(client.post(reverse("team-merge", args=["heron"]), asking, follow=True))
+        assert f"You have asked to merge into {numbers['canary']}; its lead decides." in page
+        proposal = client.get(reverse("api:merges", args=["heron"])).json()["results"][0]
+        assert (proposal["team"], proposal["into"]) == ("heron", None)
+        assert proposal["names"] == {"team": "Heron", "into": numbers["canary"]}
+        read = page + str(proposal) + told_to(client, heron)
+        client.force_login(canary)
+        asked = text_of(client.get(reverse("team", args=["canary"])))
+        assert f"{numbers['heron']} asks to merge into Canary" in asked
+        answered = client.get(reverse("api:merges", args=["canary"])).json()["results"][0]
+        assert answered["names"] == {"team": numbers["heron"], "into": "Canary"}
+        asked += str(answered) + told_to(client, canary)
+        decision = {"decision": "accept" if merged else "drop"}
+        answer = reverse("team-merge-answer", args=["canary", proposal["id"]])
+        said = text_of(client.post(answer, decision, follow=True))
+        read, asked = (read, asked) if merged else (read + told_to(client, heron), asked + said)
+        assert not any(name in read for name in ("Canary", str(canary)))
+        assert not any(name in asked for name in ("Heron", str(heron)))
+        assert ("Heron is part of Canary now, with 1 run." in said) == merged
+
+
+def told_to(client, person):
+    """All that the person reads of what was done: messages, the page of the team, the history by API."""
+    client.force_login(person)
+    pages = [reverse("messages"), reverse("api:history", args=["s"])]
+    pages += [reverse("team", args=[team.slug]) for team in person.teams.all()]
+    return "".join(client.get(page).content.decode() for page in pages)
+
+
+@pytest.mark.parametrize("number", ["Canary", "canary", "Team 0", "9" * 90, "own"])
+def test_who_guesses_a_name_or_a_number_learns_nothing(client, phase, number):
+    Season.objects.update(merge_until=timezone.now() + dt.timedelta(days=1))
+    client.force_login(lead_of("heron"))
+    into = alias_of("heron") if number == "own" else number
+    asking = {"season": "s", "into": into}
+    page = text_of(client.post(reverse("team-merge", args=["heron"]), asking, follow=True))
+    expected = "a team does not merge with itself" if number == "own" else "no team of"
+    assert expected in page.casefold()
+    assert "Canary" not in page.replace(f"“{number}”", "")
+    assert not MergeProposal.objects.exists()
