@@ -21,7 +21,7 @@ from citeboard.teams.models import User
 from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN
 from scoring.api.operations import does, get, post
 from scoring.api.season_settings import QueuedSerializer
-from scoring.api.serializers import mirror, mirror_of_model
+from scoring.api.serializers import mirror, mirror_of_model, serializer
 from scoring.ops import site_state
 from scoring.ops.accounts import own_data
 from scoring.ops.doctor import Finding
@@ -100,31 +100,23 @@ class MessageSerializer(serializers.ModelSerializer[Notification]):
         return str(self.context["request"].build_absolute_uri(words_of(told).path))
 
 
-class ReadForm(serializers.Serializer[Any]):
-    """Which messages were read; without numbers all."""
-
-    messages = serializers.ListField(
+ReadForm = serializer(
+    "ReadForm",
+    "Which messages were read; without numbers all.",
+    messages=serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**53), required=False, max_length=MAX_MARKED
-    )
-
-
-class MarkedSerializer(serializers.Serializer[Any]):
-    """How many were marked."""
-
-    marked = serializers.IntegerField()
-
-
-class ChoiceSerializer(serializers.Serializer[Any]):
-    """How you are told of one kind of event."""
-
-    kind = serializers.ChoiceField(choices=Kind.choices)
-    channel = serializers.ChoiceField(choices=Channel.choices)
-
-
-class ChoicesSerializer(serializers.Serializer[Any]):
-    """How you are told of every kind."""
-
-    choices = ChoiceSerializer(many=True)
+    ),
+)
+MarkedSerializer = serializer("Marked", "How many were marked.", marked=int)
+ChoiceSerializer = serializer(
+    "Choice",
+    "How you are told of one kind of event.",
+    kind=serializers.ChoiceField(choices=Kind.choices),
+    channel=serializers.ChoiceField(choices=Channel.choices),
+)
+ChoicesSerializer = serializer(
+    "Choices", "How you are told of every kind.", choices=ChoiceSerializer(many=True)
+)
 
 
 @get("messages/", pages=MessageSerializer, without=404)
@@ -154,11 +146,7 @@ def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
 
 
 NoticeSerializer = mirror(
-    "Notice",
-    Notice,
-    "A page that the site's settings fill.",
-    name="privacy or imprint.",
-    text="Markdown.",
+    "Notice", Notice, "A page that the site's settings fill.", name="privacy or imprint.", text="Markdown."
 )
 
 
@@ -220,8 +208,6 @@ MailsSerializer = mirror(
     failures=None,
 )
 SiteSerializer = mirror("Site", site_state.SiteState, "How the site stands.", failures="The last of them.")
-
-
 MeasuresSerializer = mirror_of_model(
     "Measures",
     MeasuresFile,
@@ -238,12 +224,10 @@ def site_measures(request: Request) -> QuerySet[MeasuresFile]:
 
 
 does(DECIDE_MEASURES, "site/measures/<int:measures>/", answers=MeasuresSerializer, lets_out=False)
-
-
 does(
     SEND_MAILS_AGAIN,
     "site/mails/",
-    operation_id="send_mails_again",
+    "send_mails_again",
     gives=lambda request, mails: {"queued": mails},
     answers=QueuedSerializer,
     lets_out=False,

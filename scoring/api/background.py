@@ -1,5 +1,7 @@
 """Background jobs for programs, asked for with 202 and followed at their own address; the overview paper."""
 
+import datetime as dt
+from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -18,7 +20,15 @@ from scoring.acts import human
 from scoring.acts.seasons import MAKE_ARCHIVE
 from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import ProblemSerializer, RejectedRun, address, mirror, mirror_of_model, names_in
+from scoring.api.serializers import (
+    ProblemSerializer,
+    RejectedRun,
+    address,
+    mirror,
+    mirror_of_model,
+    names_in,
+    serializer,
+)
 from scoring.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
@@ -34,27 +44,24 @@ from tasks.seasons.access import season_for, season_to_organise
 AS_EVERYBODY = OpenApiParameter(
     "as", str, enum=["everybody"], description="For who runs the season: what everybody may read alone."
 )
-
-
-class BackgroundJobSerializer(serializers.Serializer[Any]):
-    """How far a background job is, and what has become of it."""
-
-    id = serializers.IntegerField()
-    url = serializers.URLField(help_text="Where to follow it.")
-    page = serializers.URLField(help_text="The same, for people.")
-    kind = serializers.ChoiceField(choices=BackgroundJob.Kind.choices)
-    state = serializers.ChoiceField(choices=BackgroundJob.State.choices)
-    progress = serializers.FloatField(help_text="Share that is done, 0 to 1.")
-    doing = serializers.CharField(help_text="The step that is under way.")
-    waits_for = serializers.CharField(help_text="Why it has not begun, where it is queued.")
-    detail = serializers.CharField(help_text="What came of it, or why it failed.")
-    outcome = serializers.URLField(allow_null=True, help_text="The page of what it made.")
-    problems = ProblemSerializer(many=True)
-    more = serializers.IntegerField(help_text="Problems beyond those listed.")
-    asked_at = serializers.DateTimeField()
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-
+BackgroundJobSerializer = serializer(
+    "BackgroundJob",
+    "How far a background job is, and what has become of it.",
+    id=int,
+    url=(serializers.URLField, "Where to follow it."),
+    page=(serializers.URLField, "The same, for people."),
+    kind=serializers.ChoiceField(choices=BackgroundJob.Kind.choices),
+    state=serializers.ChoiceField(choices=BackgroundJob.State.choices),
+    progress=(float, "Share that is done, 0 to 1."),
+    doing=(str, "The step that is under way."),
+    waits_for=(str, "Why it has not begun, where it is queued."),
+    detail=(str, "What came of it, or why it failed."),
+    outcome=(serializers.URLField | None, "The page of what it made."),
+    problems=ProblemSerializer(many=True),
+    more=(int, "Problems beyond those listed."),
+    asked_at=dt.datetime,
+    finished_at=dt.datetime | None,
+)
 ASKED = {202: OpenApiResponse(BackgroundJobSerializer, "It is queued, or the same is under way.")}
 
 
@@ -79,77 +86,55 @@ def _accepted(request: Request, job: BackgroundJob) -> Response:
 
 def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
     words, path = outcome_of(job) if job.state == State.DONE else (job.reason, "")
-    return {
+    own = ("kind", "state", "doing", "problems", "more", "finished_at")
+    return {name: getattr(job, name) for name in own} | {
         "id": job.pk,
         "url": address(request, "api:background-job", job.pk),
         "page": address(request, "background-job", job.pk),
-        "kind": job.kind,
-        "state": job.state,
         "progress": job.job.progress,
-        "doing": job.doing,
         "waits_for": waits_for(job),
         "detail": words if job.state in (State.DONE, State.FAILED) else "",
         "outcome": request.build_absolute_uri(path) if path else None,
-        "problems": job.problems,
-        "more": job.more,
         "asked_at": job.created_at,
-        "finished_at": job.finished_at,
     }
 
 
-does(
+begins = partial(does, gives=_accepted, answers=BackgroundJobSerializer, status=202, responses=ASKED)
+begins(
     acts.MAKE_SHEET,
     "phases/<int:pk>/sheets/",
+    "make_sheet",
     of=phase_to_judge,
-    operation_id="make_sheet",
     takes=lambda request, phase, sent: {**sent, "runs": names_in(sent["runs"])},
-    gives=_accepted,
-    answers=BackgroundJobSerializer,
-    status=202,
-    responses=ASKED,
     name="sheets",
     lets_out=False,
 )
-for act, where, what in (
-    (acts.IMPORT_LABELS, "seasons/<slug:slug>/labels/", "labels"),
-    (acts.IMPORT_JUDGEMENTS, "submissions/<int:pk>/judgements/", "judgements"),
-):
-    does(
-        act,
-        where,
-        operation_id=f"import_{what}",
-        gives=_accepted,
-        answers=BackgroundJobSerializer,
-        status=202,
-        responses=ASKED,
-        is_upload=True,
-        name=what,
-    )
+begins(acts.IMPORT_LABELS, "seasons/<slug:slug>/labels/", "import_labels", is_upload=True, name="labels")
+begins(
+    acts.IMPORT_JUDGEMENTS,
+    "submissions/<int:pk>/judgements/",
+    "import_judgements",
+    is_upload=True,
+    name="judgements",
+)
 does(
     acts.SHARE_LABELS,
     "seasons/<slug:slug>/labels/share/",
-    operation_id="share_labels",
+    "share_labels",
     answers=mirror("SharedLabels", Imported, "What was added for all seasons.", model=None),
 )
-
-
-does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", operation_id="publish_sheet")
-does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", operation_id="take_sheet_back")
-does(acts.PUBLISH_JUDGEMENTS, "submissions/<int:pk>/judgements/publish/", operation_id="publish_judgements")
-does(
-    acts.TAKE_JUDGEMENTS_BACK,
-    "submissions/<int:pk>/judgements/take-back/",
-    operation_id="take_judgements_back",
-)
-
-
+begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
+does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
+does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
+does(acts.PUBLISH_JUDGEMENTS, "submissions/<int:pk>/judgements/publish/", "publish_judgements")
+does(acts.TAKE_JUDGEMENTS_BACK, "submissions/<int:pk>/judgements/take-back/", "take_judgements_back")
 AnnotatorSerializer = mirror_of_model("Annotator", Annotator, "Who rates a sheet.", "id name is_adjudicator")
 SheetSerializer = mirror_of_model(
     "Sheet",
     Sheet,
     "A sheet for human evaluation.",
     "id created_at is_open has_references adjudicated_from annotators",
-    is_open=serializers.BooleanField(),
+    is_open=bool,
     annotators=AnnotatorSerializer(many=True),
 )
 
@@ -163,54 +148,30 @@ def sheets(request: Request, phase: Phase) -> Any:
 does(
     human.ADD_ANNOTATOR,
     "sheets/<int:pk>/annotators/",
-    operation_id="add_annotator",
+    "add_annotator",
     answers=AnnotatorSerializer,
     status=201,
 )
-does(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", method="DELETE", operation_id="remove_annotator")
-does(human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", operation_id="change_adjudication")
-does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", operation_id="show_references")
-does(human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", operation_id="answer_data_sheet")
-
-
-class RatedSerializer(serializers.Serializer[Any]):
-    """How many texts were rated."""
-
-    rated = serializers.IntegerField()
-
-
-for act, where, label in (
-    (human.BRING_RATINGS, "sheets/<int:pk>/ratings/", "bring_ratings"),
-    (human.RATE, "annotate/<int:sheet>/", "rate"),
-):
-    does(
-        act,
-        where,
-        operation_id=label,
-        gives=lambda request, made: {"rated": made[1]},
-        answers=RatedSerializer,
-        responses={422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")},
-        is_upload=True,
-        lets_out=False,
-    )
+does(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator", method="DELETE")
+does(human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", "change_adjudication")
+does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references")
+does(human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", "answer_data_sheet")
+rates = partial(
+    does,
+    gives=lambda request, made: {"rated": made[1]},
+    answers=serializer("Rated", "How many texts were rated.", rated=int),
+    responses={422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")},
+    is_upload=True,
+    lets_out=False,
+)
+rates(human.BRING_RATINGS, "sheets/<int:pk>/ratings/", "bring_ratings")
+rates(human.RATE, "annotate/<int:sheet>/", "rate")
 
 
 @get("annotate/<int:sheet>/", of=human.annotator_of, files=["text/csv"], responses={403: FORBIDDEN})
 def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
     """A sheet that you rate, with your ratings so far."""
     return HttpResponse(sheet_csv(annotator), content_type="text/csv; charset=utf-8")
-
-
-does(
-    MAKE_ARCHIVE,
-    "seasons/<slug:slug>/archive/",
-    operation_id="make_archive",
-    gives=_accepted,
-    answers=BackgroundJobSerializer,
-    status=202,
-    responses=ASKED,
-    lets_out=False,
-)
 
 
 @get("seasons/<slug:slug>/archive/<int:job>/", of=season_to_organise, files=[ZIP], name="archive-zip")
@@ -222,19 +183,19 @@ def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
     return download(request._request, storage.statistics, made.file, filename=name, content_type=ZIP)  # noqa: SLF001
 
 
-class PaperFileSerializer(serializers.Serializer[Any]):
-    """A file; `name` is its path in the archive."""
-
-    name = serializers.CharField()
-    part = serializers.CharField(help_text="The board that it shows, or the season.")
-    content_type = serializers.CharField()
-    is_hidden = serializers.BooleanField(help_text="Whether others do not see what it shows.")
-
-
-class PaperFilesSerializer(serializers.Serializer[Any]):
-    """All of them; `files/` answers with one, or with all as a zip."""
-
-    files = PaperFileSerializer(many=True)
+PaperFileSerializer = serializer(
+    "PaperFile",
+    "A file; `name` is its path in the archive.",
+    name=str,
+    part=(str, "The board that it shows, or the season."),
+    content_type=str,
+    is_hidden=(bool, "Whether others do not see what it shows."),
+)
+PaperFilesSerializer = serializer(
+    "PaperFiles",
+    "All of them; `files/` answers with one, or with all as a zip.",
+    files=PaperFileSerializer(many=True),
+)
 
 
 def _paper(request: Request, season: Season) -> OverviewPaper:

@@ -1,5 +1,6 @@
 """A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from citeboard.teams.api import person
 from scoring.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
 from scoring.api.operations import does, get, post
 from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
-from scoring.api.serializers import form_of, mirror, text_list
+from scoring.api.serializers import form_of, mirror, serializer, text_list
 from scoring.board.cache import phase_page
 from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
@@ -66,35 +67,29 @@ class CellSerializer(serializers.Serializer[Any]):
     high = serializers.FloatField(allow_null=True)
 
 
-class RowSerializer(serializers.Serializer[Any]):
-    """A team's counting run, a contrastive one without a rank, or a baseline without team and rank."""
-
-    rank = serializers.IntegerField(allow_null=True)
-    ranks = serializers.CharField(help_text="As it is printed: `1–3`; empty where it is not ranked.")
-    rank_low = serializers.IntegerField(allow_null=True)
-    rank_high = serializers.IntegerField(allow_null=True)
-    group = serializers.IntegerField(
-        allow_null=True, help_text="As `rank_low`; no longer there from the next release on."
-    )
-    team = serializers.SlugField(allow_null=True, source="team_slug")
-    team_name = serializers.CharField(
+RowSerializer = serializer(
+    "Row",
+    "A team's counting run, a contrastive one without a rank, or a baseline without team and rank.",
+    rank=int | None,
+    ranks=(str, "As it is printed: `1–3`; empty where it is not ranked."),
+    rank_low=int | None,
+    rank_high=int | None,
+    group=(int | None, "As `rank_low`; no longer there from the next release on."),
+    team=serializers.SlugField(allow_null=True, source="team_slug"),
+    team_name=serializers.CharField(
         allow_null=True, source="team", help_text="A number in its place while teams are anonymous."
-    )
-    has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
-    system = serializers.CharField()
-    submission = serializers.IntegerField()
-    kind = serializers.ChoiceField(choices=Submission.Kind.choices)
-    scores = serializers.DictField(child=CellSerializer(), help_text="By the names of columns.")
-    team_reported = serializers.DictField(
-        child=serializers.FloatField(),
-        help_text="Costs and scores that the team reports itself; nobody has checked them, and none ranks.",
-    )
-    card = serializers.DictField(
-        child=serializers.CharField(),
-        help_text="How it was made, as its team says; what could name a hidden team is left out.",
-    )
-
-
+    ),
+    has_organiser=(bool, "Whether somebody who runs the season is in the team."),
+    system=str,
+    submission=int,
+    kind=serializers.ChoiceField(choices=Submission.Kind.choices),
+    scores=serializers.DictField(child=CellSerializer(), help_text="By the names of columns."),
+    team_reported=(
+        dict[str, float],
+        "Costs and scores that the team reports itself; nobody has checked them, and none ranks.",
+    ),
+    card=(dict[str, str], "How it was made, as its team says; what could name a hidden team is left out."),
+)
 SeparationSerializer = mirror(
     "Separation",
     Separation,
@@ -109,8 +104,6 @@ SeparationSerializer = mirror(
     can_differ=serializers.BooleanField(help_text="Whether two rows can differ at 5 % after it."),
     words=text_list("What the page says of it.", source="sentences"),
 )
-
-
 ConfirmationSerializer = mirror(
     "Confirmation",
     Confirmation,
@@ -120,46 +113,37 @@ ConfirmationSerializer = mirror(
     teams="How many have runs that count.",
     words=serializers.CharField(),
 )
-
-
-class LeaderboardSerializer(serializers.Serializer[Any]):
-    """The board of a phase as the reader may see it, best first."""
-
-    phase = serializers.IntegerField()
-    version = serializers.IntegerField(
-        help_text="Grows with every change of what is shown; 0 where it is hidden or frozen."
-    )
-    rules = serializers.CharField(allow_null=True)
-    shows = serializers.ChoiceField(
+LeaderboardSerializer = serializer(
+    "Leaderboard",
+    "The board of a phase as the reader may see it, best first.",
+    phase=int,
+    version=(int, "Grows with every change of what is shown; 0 where it is hidden or frozen."),
+    rules=str | None,
+    shows=serializers.ChoiceField(
         choices=["scores", "ranks", "nothing"], help_text="What the phase shows you of its board."
-    )
-    frozen_at = serializers.DateTimeField(
-        allow_null=True, help_text="The instant at which it stood so; null where it is the board of now."
-    )
-    confirmation = ConfirmationSerializer(
+    ),
+    frozen_at=(dt.datetime | None, "The instant at which it stood so; null where it is the board of now."),
+    confirmation=ConfirmationSerializer(
         allow_null=True,
         help_text="Null where no team is asked, before the phase has closed, and while frozen.",
-    )
-    ranked_by = serializers.ChoiceField(
+    ),
+    ranked_by=serializers.ChoiceField(
         choices=WAYS, help_text="By value as long as rows are still being compared."
-    )
-    compared = serializers.BooleanField(
-        help_text="Each two ranked rows have been compared; until then intervals of ranks are too wide."
-    )
-    ranks_of = serializers.DateField(
+    ),
+    compared=(bool, "Each two ranked rows have been compared; until then intervals of ranks are too wide."),
+    ranks_of=serializers.DateField(
         required=False, help_text="The month whose ranks by the private part of the split these are."
-    )
-    leader = LeaderSerializer(allow_null=True)
-    separation = SeparationSerializer(
+    ),
+    leader=LeaderSerializer(allow_null=True),
+    separation=SeparationSerializer(
         allow_null=True, help_text="Null until the first two rows have been compared."
-    )
-    counting = serializers.ChoiceField(
+    ),
+    counting=serializers.ChoiceField(
         choices=Phase.Counting.choices, help_text="Which runs of a team stand on it."
-    )
-    columns = ColumnSerializer(many=True)
-    rows = RowSerializer(many=True)
-
-
+    ),
+    columns=ColumnSerializer(many=True),
+    rows=RowSerializer(many=True),
+)
 DECLARED = OpenApiParameter(
     "declared",
     str,
@@ -277,9 +261,9 @@ def export(request: Request, phase: Phase, name: str) -> HttpResponse:
 
 
 class SeveralRunSerializer(serializers.Serializer[Any]):
-    submission = serializers.IntegerField()
+    submission = serializers.IntegerField(source="run")
     system = serializers.CharField()
-    team_name = serializers.CharField(help_text="Or what stands in its place.")
+    team_name = serializers.CharField(source="display_name", help_text="Or what stands in its place.")
 
 
 class SeveralValueSerializer(serializers.Serializer[Any]):
@@ -290,27 +274,25 @@ class SeveralValueSerializer(serializers.Serializer[Any]):
     difference = serializers.FloatField(allow_null=True, help_text="To the first run.")
 
 
-class SeveralLineSerializer(serializers.Serializer[Any]):
-    """A metric or a class, with a value for each run in their order."""
-
-    name = serializers.CharField()
-    n = serializers.IntegerField(allow_null=True, help_text="Of a class, its instances.")
-    values = SeveralValueSerializer(many=True)
-    mean = serializers.FloatField(allow_null=True, help_text="Over the runs.")
-    deviation = serializers.FloatField(
-        allow_null=True, help_text="The standard deviation over the runs, as a sample."
-    )
-
-
-class SeveralSerializer(serializers.Serializer[Any]):
-    """Runs under one rule set and gold; metrics that were not computed alike for all are left out."""
-
-    rules = serializers.CharField(allow_null=True)
-    runs = SeveralRunSerializer(many=True)
-    metrics = SeveralLineSerializer(many=True)
-    dimension = serializers.CharField(allow_blank=True)
-    class_metric = serializers.CharField(allow_blank=True)
-    classes = SeveralLineSerializer(many=True)
+SeveralLineSerializer = serializer(
+    "SeveralLine",
+    "A metric or a class, with a value for each run in their order.",
+    name=str,
+    n=(int | None, "Of a class, its instances."),
+    values=SeveralValueSerializer(many=True),
+    mean=(float | None, "Over the runs."),
+    deviation=(float | None, "The standard deviation over the runs, as a sample."),
+)
+SeveralSerializer = serializer(
+    "Several",
+    "Runs under one rule set and gold; metrics that were not computed alike for all are left out.",
+    rules=str | None,
+    runs=SeveralRunSerializer(many=True),
+    metrics=SeveralLineSerializer(many=True),
+    dimension=serializers.CharField(allow_blank=True),
+    class_metric=serializers.CharField(allow_blank=True),
+    classes=SeveralLineSerializer(many=True),
+)
 
 
 @get(
@@ -329,20 +311,12 @@ class SeveralSerializer(serializers.Serializer[Any]):
 def several(request: Request, phase: Phase) -> Response:
     """Several runs side by side, with their differences to the first."""
     page = several_runs(phase, request.user, SeveralQuery.of(request.query_params))
-    return Response(
-        {
-            "rules": page.board.rules,
-            "runs": [
-                {"submission": run.run, "system": run.system, "team_name": run.display_name}
-                for run in page.runs
-            ],
-            "metrics": [_line(line, is_class=False) for line in page.metrics],
-            "dimension": page.dimension,
-            "class_metric": page.class_metric,
-            "classes": [_line(line, is_class=True) for line in page.classes],
-        },
-        headers=UNCACHED,
-    )
+    lines = {
+        "metrics": [_line(line, is_class=False) for line in page.metrics],
+        "classes": [_line(line, is_class=True) for line in page.classes],
+    }
+    facts = {**vars(page), "rules": page.board.rules, **lines}
+    return Response(SeveralSerializer(facts).data, headers=UNCACHED)
 
 
 def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
@@ -359,37 +333,33 @@ def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
     }
 
 
-class ReadInstanceSerializer(serializers.Serializer[Any]):
-    """One instance; what you may not see is empty."""
-
-    name = serializers.CharField(help_text="By which participants know it.")
-    given = serializers.CharField(allow_blank=True)
-    gold = serializers.CharField(allow_blank=True)
-    answer_a = serializers.CharField(allow_blank=True)
-    answer_b = serializers.CharField(allow_blank=True)
-    values_a = serializers.DictField(
-        child=serializers.FloatField(allow_null=True), help_text="By metric; null where undefined."
-    )
-    values_b = serializers.DictField(child=serializers.FloatField(allow_null=True))
-
-
-class InstancesSerializer(serializers.Serializer[Any]):
-    """A page of the instances of two runs."""
-
-    a = serializers.IntegerField(help_text="A submission.")
-    b = serializers.IntegerField()
-    rules = serializers.CharField()
-    metric = serializers.CharField()
-    which = serializers.ChoiceField(choices=list(WHICH))
-    shows_gold = serializers.BooleanField()
-    shows_values = serializers.BooleanField()
-    classes = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField()), help_text="By dimension."
-    )
-    count = serializers.IntegerField(help_text="Instances that are chosen.")
-    page = serializers.IntegerField()
-    pages = serializers.IntegerField()
-    instances = ReadInstanceSerializer(many=True)
+ReadInstanceSerializer = serializer(
+    "ReadInstance",
+    "One instance; what you may not see is empty.",
+    name=(str, "By which participants know it."),
+    given=serializers.CharField(allow_blank=True),
+    gold=serializers.CharField(allow_blank=True),
+    answer_a=serializers.CharField(allow_blank=True),
+    answer_b=serializers.CharField(allow_blank=True),
+    values_a=(dict[str, float | None], "By metric; null where undefined."),
+    values_b=dict[str, float | None],
+)
+InstancesSerializer = serializer(
+    "Instances",
+    "A page of the instances of two runs.",
+    a=(int, "A submission."),
+    b=int,
+    rules=str,
+    metric=str,
+    which=serializers.ChoiceField(choices=list(WHICH)),
+    shows_gold=bool,
+    shows_values=bool,
+    classes=(dict[str, list[str]], "By dimension."),
+    count=(int, "Instances that are chosen."),
+    page=int,
+    pages=int,
+    instances=ReadInstanceSerializer(many=True),
+)
 
 
 @get(
@@ -480,11 +450,12 @@ def enter_outside_scores(request: Request, phase: Phase, form: dict[str, Any]) -
     return outside_scores(request, phase)
 
 
-class ErratumSerializer(serializers.Serializer[Any]):
-    """What was wrong, and what holds now."""
-
-    text = serializers.CharField(max_length=MAX_ERRATUM, help_text="Plain text.")
-    published_at = serializers.DateTimeField(read_only=True)
+ErratumSerializer = serializer(
+    "Erratum",
+    "What was wrong, and what holds now.",
+    text=serializers.CharField(max_length=MAX_ERRATUM, help_text="Plain text."),
+    published_at=serializers.DateTimeField(read_only=True),
+)
 
 
 @get("phases/<int:pk>/errata/", of=phase_for_reader, answers=[ErratumSerializer], is_open=True, name="errata")
@@ -494,9 +465,5 @@ def errata(request: Request, phase: Phase) -> Any:
 
 
 does(
-    PUBLISH_ERRATUM,
-    "phases/<int:pk>/errata/",
-    form=ErratumSerializer,
-    answers=ErratumSerializer,
-    status=201,
+    PUBLISH_ERRATUM, "phases/<int:pk>/errata/", form=ErratumSerializer, answers=ErratumSerializer, status=201
 )

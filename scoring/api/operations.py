@@ -57,7 +57,6 @@ def _files_refused() -> Iterator[None]:
 
 F = TypeVar("F", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
-
 _page_of: Any = cache(api.paged)
 LET_OUT = (
     OpenApiParameter(
@@ -290,13 +289,16 @@ get, post, delete = partial(operation, "GET"), partial(operation, "POST"), parti
 def does(
     act: Act,
     address: str,
+    label: str = "",
     *,
     method: str = "POST",
     takes: Callable[..., Mapping[str, Any]] | None = None,
     gives: Callable[..., Any] = lambda request, made: made,
     **declared: Any,
 ) -> None:
-    """The operation of an act: ``takes`` makes what its service is given, ``gives`` what is answered."""
+    """The operation of an act: ``takes`` makes what its service is given, ``gives`` what is answered; the
+    ``label`` is its id, by the name of the service unless given.
+    """
 
     def function(request: Request, thing: Any, sent: Mapping[str, Any] = MappingProxyType({})) -> Any:
         if takes is not None:
@@ -310,15 +312,15 @@ def does(
     function.__doc__ = act.summary
     forbidden = {403: api.FORBIDDEN} if act.of is team_for_lead else {}
     declared["responses"] = {**forbidden, **declared.get("responses", {})}
-    declared.setdefault("operation_id", getattr(act.service, "__name__", "").removeprefix("_"))
+    label = label or getattr(act.service, "__name__", "").removeprefix("_")
     declared.setdefault("form", act.form and form_of(act.form))
     declared.setdefault("lets_out", act.of is season_to_organise)
     if act.is_rehearsed:
         answered = declared["responses"].get(200, declared.get("answers"))
-        declared["responses"][200] = _or_rehearsal(answered, declared["operation_id"])
+        declared["responses"][200] = _or_rehearsal(answered, label)
         declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN]
-    declared["takes_dry_runs"] = act.is_rehearsed
-    operation(method, address, **{"of": _finder(act, address), **declared})(function)
+    found = {"of": _finder(act, address), "operation_id": label, "takes_dry_runs": act.is_rehearsed}
+    operation(method, address, **{**found, **declared})(function)
 
 
 def _finder(act: Act, address: str) -> Callable[..., Any]:

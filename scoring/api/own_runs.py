@@ -20,7 +20,7 @@ from citeboard.core.storage.downloads import download
 from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_runs
 from scoring.api.operations import does, get
 from scoring.api.sending import CardForm, card_in
-from scoring.api.serializers import Address, ProblemSerializer, mirror
+from scoring.api.serializers import Address, ProblemSerializer, mirror, serializer
 from scoring.board.differences import hidden_of
 from scoring.board.visibility import Audience, audience_of, frozen_at, may_see_scores
 from scoring.metrics import Metric, known_metric, names_by
@@ -111,31 +111,21 @@ class MetricValue(ClassValue):
     signature = serializers.CharField()
 
 
-class GoldRead(serializers.Serializer[Any]):
-    sha256 = serializers.CharField()
-    instances = serializers.IntegerField()
-
-
-class RunRead(serializers.Serializer[Any]):
-    sha256 = serializers.CharField()
-
-
-class Result(serializers.Serializer[Any]):
-    """What `python -m scoring score --json` prints of the run."""
-
-    task_type = serializers.CharField()
-    rules = serializers.CharField()
-    options = serializers.DictField(child=serializers.CharField())
-    gold = GoldRead()
-    run = RunRead()
-    metrics = serializers.DictField(child=MetricValue())
-    breakdowns = serializers.DictField(
+Result = serializer(
+    "Result",
+    "What `python -m scoring score --json` prints of the run.",
+    task_type=str,
+    rules=str,
+    options=dict[str, str],
+    gold=serializer("GoldRead", None, sha256=str, instances=int)(),
+    run=serializer("RunRead", None, sha256=str)(),
+    metrics=serializers.DictField(child=MetricValue()),
+    breakdowns=serializers.DictField(
         child=serializers.DictField(child=serializers.DictField(child=ClassValue())),
         help_text="By dimension, class and metric.",
-    )
-    notes = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Counts, such as empty outputs."
-    )
+    ),
+    notes=(dict[str, int], "Counts, such as empty outputs."),
+)
 
 
 class SubmissionDetail(SubmissionSerializer):
@@ -163,11 +153,12 @@ class SubmissionDetail(SubmissionSerializer):
         ]  # fmt: skip
 
 
-class SubmissionsQuery(serializers.Serializer[Any]):
-    """Which runs are listed."""
-
-    phase = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
-    team = serializers.CharField(required=False)
+SubmissionsQuery = serializer(
+    "SubmissionsQuery",
+    "Which runs are listed.",
+    phase=serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1),
+    team=serializers.CharField(required=False),
+)
 
 
 @get("submissions/", query=SubmissionsQuery, pages=SubmissionSerializer)
@@ -235,11 +226,11 @@ for end, act in CHANGES.items():
     does(
         act,
         f"submissions/<int:pk>/{end}/",
+        "set_priority" if end == "priority" else end,
         gives=_with_progress,
         answers=SubmissionSerializer,
         responses=RUN_CHANGED,
         name=end,
-        operation_id="set_priority" if end == "priority" else end,
     )
 
 
@@ -255,7 +246,7 @@ class DescriptionForm(CardForm):
 does(
     DESCRIBE,
     "submissions/<int:pk>/description/",
-    operation_id="describe",
+    "describe",
     form=DescriptionForm,
     takes=lambda request, run, sent: {
         "description": sent.get("description", run.description),
@@ -297,7 +288,7 @@ def run(request: Request, submission: Submission) -> HttpResponseBase:
 does(
     DELETE_FILE,
     "submissions/<int:pk>/run/",
-    operation_id="delete_run_file",
+    "delete_run_file",
     method="DELETE",
     responses={403: FORBIDDEN, 409: RUN_CHANGED[409]},
     without=400,

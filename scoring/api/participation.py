@@ -1,5 +1,6 @@
 """Phases and who takes part: times, boards, results, tries; entries, terms, questions, news, reports."""
 
+import datetime as dt
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,7 +18,7 @@ from scoring.acts.runs import CONFIRM, CONTEST
 from scoring.api.operations import does, get, post
 from scoring.api.own_runs import RUN_CHANGED
 from scoring.api.seasons import ExtraTriesSerializer, phase_to_organise
-from scoring.api.serializers import form_of, mirror_of_model, text_list
+from scoring.api.serializers import form_of, mirror_of_model, serializer, text_list
 from scoring.board.confirming import Result, official_since, results_of
 from scoring.models import ResultConfirmation
 from tasks import models
@@ -70,8 +71,6 @@ does(
     answers=RegistrationSerializer,
     responses={403: FORBIDDEN},
 )
-
-
 TermsSerializer = mirror_of_model(
     "Terms",
     models.Terms,
@@ -111,7 +110,7 @@ does(acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSer
 does(
     acts.ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
-    operation_id="accept_terms",
+    "accept_terms",
     gives=lambda request, acceptance: terms(request, acceptance.terms.season),
     answers=TermsSerializer,
 )
@@ -141,10 +140,7 @@ def questions(request: Request, season: models.Season) -> QuerySet[models.Questi
 
 does(acts.ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer, status=201)
 does(
-    acts.ANSWER,
-    "seasons/<slug:slug>/questions/<int:question>/answer/",
-    operation_id="answer",
-    answers=QuestionSerializer,
+    acts.ANSWER, "seasons/<slug:slug>/questions/<int:question>/answer/", "answer", answers=QuestionSerializer
 )
 EarlierSerializer = mirror_of_model(
     "Earlier", models.AnnouncementEdit, "What it said until it was edited.", "text until"
@@ -156,12 +152,10 @@ AnnouncedSerializer = mirror_of_model(
     "id text announced_at edited_at edits",
     edits=EarlierSerializer(many=True),
 )
-
-
 does(
     acts.ANNOUNCE,
     "seasons/<slug:slug>/announcement/",
-    operation_id="announcement",
+    "announcement",
     answers=mirror_of_model(
         "Announcement", models.Season, "What stands there now.", "announcement announced_at"
     ),
@@ -223,13 +217,11 @@ FreezeSerializer = mirror_of_model(
     "id frozen_from frozen_until is_frozen",
     is_frozen=serializers.BooleanField(help_text="Whether it is frozen now."),
 )
-
-
-does(phase_acts.MOVE, "phases/<int:pk>/times/", operation_id="times", answers=TimesSerializer)
-does(phase_acts.OPEN, "phases/<int:pk>/open/", operation_id="open", answers=TimesSerializer)
-does(phase_acts.CLOSE, "phases/<int:pk>/close/", operation_id="close", answers=TimesSerializer)
-does(phase_acts.SHOW_BOARD, "phases/<int:pk>/board/", operation_id="board", answers=BoardSerializer)
-does(phase_acts.REVEAL, "phases/<int:pk>/reveal/", operation_id="reveal", answers=BoardSerializer)
+does(phase_acts.MOVE, "phases/<int:pk>/times/", "times", answers=TimesSerializer)
+does(phase_acts.OPEN, "phases/<int:pk>/open/", "open", answers=TimesSerializer)
+does(phase_acts.CLOSE, "phases/<int:pk>/close/", "close", answers=TimesSerializer)
+does(phase_acts.SHOW_BOARD, "phases/<int:pk>/board/", "board", answers=BoardSerializer)
+does(phase_acts.REVEAL, "phases/<int:pk>/reveal/", "reveal", answers=BoardSerializer)
 does(
     phase_acts.FREEZE,
     "phases/<int:pk>/freeze/",
@@ -238,31 +230,29 @@ does(
     ),
     answers=FreezeSerializer,
 )
-does(phase_acts.UNFREEZE, "phases/<int:pk>/unfreeze/", operation_id="unfreeze", answers=FreezeSerializer)
-
-
-class ConfirmedResultSerializer(serializers.Serializer[Any]):
-    """What a team says of the result of a run that counts."""
-
-    submission = serializers.IntegerField()
-    team = serializers.CharField()
-    gold = serializers.IntegerField(help_text="The version that the run was scored against.")
-    numbers = serializers.CharField(help_text="A digest of its scores, which changes where one does.")
-    state = serializers.ChoiceField(
+does(phase_acts.UNFREEZE, "phases/<int:pk>/unfreeze/", "unfreeze", answers=FreezeSerializer)
+ConfirmedResultSerializer = serializer(
+    "ConfirmedResult",
+    "What a team says of the result of a run that counts.",
+    submission=int,
+    team=str,
+    gold=(int, "The version that the run was scored against."),
+    numbers=(str, "A digest of its scores, which changes where one does."),
+    state=serializers.ChoiceField(
         choices=["missing", *ResultConfirmation.State.values],
         help_text="Missing too where it was said of other numbers.",
-    )
-    message = serializers.CharField(allow_blank=True, help_text="Why it is contested.")
-    said_at = serializers.DateTimeField(allow_null=True)
-
-
-class ConfirmedResultsSerializer(serializers.Serializer[Any]):
-    """What teams say of the results of a phase."""
-
-    confirms_results = serializers.BooleanField(help_text="Whether teams are asked.")
-    official_since = serializers.DateTimeField(allow_null=True, help_text="Null while they are preliminary.")
-    ended_because = serializers.CharField(allow_blank=True, help_text="Why organisers ended it.")
-    results = ConfirmedResultSerializer(many=True)
+    ),
+    message=serializers.CharField(allow_blank=True, help_text="Why it is contested."),
+    said_at=dt.datetime | None,
+)
+ConfirmedResultsSerializer = serializer(
+    "ConfirmedResults",
+    "What teams say of the results of a phase.",
+    confirms_results=(bool, "Whether teams are asked."),
+    official_since=(dt.datetime | None, "Null while they are preliminary."),
+    ended_because=serializers.CharField(allow_blank=True, help_text="Why organisers ended it."),
+    results=ConfirmedResultSerializer(many=True),
+)
 
 
 def _described(result: Result) -> dict[str, Any]:
@@ -282,7 +272,7 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
     does(
         act,
         f"submissions/<int:pk>/{end}/",
-        operation_id=end,
+        end,
         gives=lambda request, result: _described(result),
         answers=ConfirmedResultSerializer,
         responses=RUN_CHANGED,

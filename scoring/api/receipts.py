@@ -1,5 +1,6 @@
 """Receipts of evaluations, opened as far as the reader knows what is in them, and the log they stand in."""
 
+import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from rest_framework.request import Request
 
 from scoring.api.operations import get
 from scoring.api.own_runs import printed_evaluations
+from scoring.api.serializers import serializer
 from scoring.board import visibility
 from scoring.board.standings import standing_of
 from scoring.models import LogEntry, Receipt
@@ -93,23 +95,23 @@ class HeadSerializer(serializers.Serializer[Any]):
     signature = serializers.CharField()
 
 
-class KeySerializer(serializers.Serializer[Any]):
-    """An Ed25519 key of the site."""
-
-    public = serializers.CharField()
-    since = serializers.DateTimeField()
-    retired_at = serializers.DateTimeField(allow_null=True)
-    signed_by = serializers.CharField(
+KeySerializer = serializer(
+    "Key",
+    "An Ed25519 key of the site.",
+    public=str,
+    since=dt.datetime,
+    retired_at=dt.datetime | None,
+    signed_by=serializers.CharField(
         allow_blank=True, help_text="The key before it; empty for the first, and where that was lost."
-    )
-    endorsement = serializers.CharField(allow_blank=True, help_text="Its signature by the key before it.")
-
-
-class LogSerializer(serializers.Serializer[Any]):
-    """The log of receipts as it stands, and every key that has signed in it."""
-
-    head = HeadSerializer(allow_null=True, help_text="Null before the site has a key.")
-    keys = KeySerializer(many=True)
+    ),
+    endorsement=serializers.CharField(allow_blank=True, help_text="Its signature by the key before it."),
+)
+LogSerializer = serializer(
+    "Log",
+    "The log of receipts as it stands, and every key that has signed in it.",
+    head=HeadSerializer(allow_null=True, help_text="Null before the site has a key."),
+    keys=KeySerializer(many=True),
+)
 
 
 class EntrySerializer(serializers.ModelSerializer[LogEntry]):
@@ -122,53 +124,45 @@ class EntrySerializer(serializers.ModelSerializer[LogEntry]):
         fields: tuple[str, ...] = ("index", "content", "key", "signature")
 
 
-class PathSerializer(serializers.Serializer[Any]):
-    """A proof of RFC 9162."""
-
-    path = serializers.ListField(child=serializers.CharField())
-
-
-class LogPlaceSerializer(serializers.Serializer[Any]):
-    """Where an entry stands in the log."""
-
-    index = serializers.IntegerField()
-    path = serializers.ListField(child=serializers.CharField(), help_text="Proves it, as RFC 9162 has it.")
-    head = HeadSerializer()
-
-
-class OpeningSerializer(serializers.Serializer[Any]):
-    """The commitment is the SHA-256 of the nonce's bytes and the text."""
-
-    nonce = serializers.CharField()
-    text = serializers.CharField(help_text="JSON, byte by byte as it was committed to.")
-
-
-class ReceiptSerializer(serializers.Serializer[Any]):
-    """What the site has signed of an evaluation."""
-
-    format = serializers.CharField()
-    version = serializers.IntegerField()
-    entry = serializers.CharField(help_text="What is signed: commitments by field.")
-    key = serializers.CharField(allow_blank=True, help_text="Empty until the receipt is in the log.")
-    signature = serializers.CharField(allow_blank=True)
-    openings = serializers.DictField(
+PathSerializer = serializer("Path", "A proof of RFC 9162.", path=list[str])
+LogPlaceSerializer = serializer(
+    "LogPlace",
+    "Where an entry stands in the log.",
+    index=int,
+    path=(list[str], "Proves it, as RFC 9162 has it."),
+    head=HeadSerializer(),
+)
+OpeningSerializer = serializer(
+    "Opening",
+    "The commitment is the SHA-256 of the nonce's bytes and the text.",
+    nonce=str,
+    text=(str, "JSON, byte by byte as it was committed to."),
+)
+ReceiptSerializer = serializer(
+    "Receipt",
+    "What the site has signed of an evaluation.",
+    format=str,
+    version=int,
+    entry=(str, "What is signed: commitments by field."),
+    key=serializers.CharField(allow_blank=True, help_text="Empty until the receipt is in the log."),
+    signature=serializers.CharField(allow_blank=True),
+    openings=serializers.DictField(
         child=OpeningSerializer(), help_text="By field, of those that you may know; the others are sealed."
-    )
-    log = LogPlaceSerializer(allow_null=True, help_text="Null until it is in the log.")
-
-
-class InclusionQuery(serializers.Serializer[Any]):
-    """Which entry, in the log of how many."""
-
-    index = serializers.IntegerField(min_value=0, max_value=2**55)
-    size = serializers.IntegerField(min_value=1, max_value=2**55)
-
-
-class ConsistencyQuery(serializers.Serializer[Any]):
-    """Two sizes of the log."""
-
-    first = serializers.IntegerField(min_value=1, max_value=2**55)
-    second = serializers.IntegerField(min_value=1, max_value=2**55)
+    ),
+    log=LogPlaceSerializer(allow_null=True, help_text="Null until it is in the log."),
+)
+InclusionQuery = serializer(
+    "InclusionQuery",
+    "Which entry, in the log of how many.",
+    index=serializers.IntegerField(min_value=0, max_value=2**55),
+    size=serializers.IntegerField(min_value=1, max_value=2**55),
+)
+ConsistencyQuery = serializer(
+    "ConsistencyQuery",
+    "Two sizes of the log.",
+    first=serializers.IntegerField(min_value=1, max_value=2**55),
+    second=serializers.IntegerField(min_value=1, max_value=2**55),
+)
 
 
 @get("log/", answers=LogSerializer, is_open=True)

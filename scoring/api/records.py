@@ -1,5 +1,6 @@
 """How a season goes, for those who run it: people, history, runs to take away, failures and webhooks."""
 
+import datetime as dt
 from typing import Any
 
 from django.db.models import QuerySet
@@ -14,7 +15,7 @@ from scoring.acts import seasons as acts
 from scoring.acts.declared import in_season
 from scoring.api.operations import does, get
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import mirror, mirror_of_model
+from scoring.api.serializers import mirror, mirror_of_model, serializer
 from scoring.board.standings import standings
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv
 from scoring.ops import season_progress
@@ -26,16 +27,13 @@ from tasks.webhooks.services import secret_of
 
 #: The newest failures of each kind; the page of runs has all.
 MAX_LISTED = 200
-
-
-class ChangeSerializer(serializers.Serializer[Any]):
-    """What turned into what."""
-
-    key = serializers.CharField(help_text="A setting is named as in the season file.")
-    before = serializers.JSONField(allow_null=True)
-    after = serializers.JSONField(allow_null=True)
-
-
+ChangeSerializer = serializer(
+    "Change",
+    "What turned into what.",
+    key=(str, "A setting is named as in the season file."),
+    before=serializers.JSONField(allow_null=True),
+    after=serializers.JSONField(allow_null=True),
+)
 HistorySerializer = mirror_of_model(
     "History",
     AuditEntry,
@@ -55,16 +53,11 @@ def history(request: Request, season: Season) -> Any:
     return readable_history(season, request.user)
 
 
-class UndoneSerializer(serializers.Serializer[Any]):
-    """What was taken back, and what of it stays."""
-
-    detail = serializers.CharField()
-
-
+UndoneSerializer = serializer("Undone", "What was taken back, and what of it stays.", detail=str)
 does(
     acts.UNDO,
     "seasons/<slug:slug>/history/<int:change>/undo/",
-    operation_id="undo",
+    "undo",
     gives=lambda request, said: {"detail": said},
     answers=UndoneSerializer,
 )
@@ -87,7 +80,7 @@ def people(request: Request, season: Season) -> QuerySet[Organiser]:
 does(
     acts.GIVE_ROLE,
     "seasons/<slug:slug>/people/",
-    operation_id="give_role",
+    "give_role",
     gives=lambda request, made: people(request, made[0]),
     answers=[PersonSerializer],
 )
@@ -148,26 +141,26 @@ def counting_runs(request: Request, phase: Phase) -> FileResponse:
     return FileResponse(archive, as_attachment=True, filename=name, content_type="application/zip")
 
 
-class AcknowledgementSerializer(serializers.Serializer[Any]):
-    """That somebody has seen to it."""
-
-    id = serializers.IntegerField()
-    note = serializers.CharField()
-    by = serializers.CharField(help_text="Empty where the account is deleted.")
-    at = serializers.DateTimeField()
-
-
-class SeasonFailureSerializer(serializers.Serializer[Any]):
-    """A run that failed, or with a `job` a scored run that could not be scored again."""
-
-    submission = serializers.IntegerField()
-    system = serializers.CharField()
-    team = serializers.CharField(allow_null=True, help_text="Its slug.")
-    job = serializers.IntegerField(allow_null=True)
-    rules = serializers.CharField(allow_null=True)
-    reason = serializers.CharField()
-    failed_at = serializers.DateTimeField()
-    acknowledged = AcknowledgementSerializer(allow_null=True)
+AcknowledgementSerializer = serializer(
+    "Acknowledgement",
+    "That somebody has seen to it.",
+    id=int,
+    note=str,
+    by=(str, "Empty where the account is deleted."),
+    at=dt.datetime,
+)
+SeasonFailureSerializer = serializer(
+    "SeasonFailure",
+    "A run that failed, or with a `job` a scored run that could not be scored again.",
+    submission=int,
+    system=str,
+    team=(str | None, "Its slug."),
+    job=int | None,
+    rules=str | None,
+    reason=str,
+    failed_at=dt.datetime,
+    acknowledged=AcknowledgementSerializer(allow_null=True),
+)
 
 
 @get("seasons/<slug:slug>/failures/", of=season_to_help, answers=[SeasonFailureSerializer])

@@ -28,6 +28,7 @@ from scoring.api.serializers import (
     mirror,
     mirror_of_model,
     names_in,
+    serializer,
     text_list,
 )
 from scoring.ops.pruning import delete_season
@@ -38,52 +39,34 @@ from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import Fault, load_season_text
 from tasks.seasons.file.plan import Decisions, settings_now
 
-
-class DifferenceSerializer(serializers.Serializer[Any]):
-    """A setting in which the file differs from the site."""
-
-    key = serializers.CharField(help_text="Such as tasks.1a.phases.final.closes.")
-    site = serializers.JSONField(help_text="What the site has, before it is changed.")
-    file = serializers.JSONField(help_text="What the file says.")
-    last = serializers.JSONField(
+DifferenceSerializer = serializer(
+    "Difference",
+    "A setting in which the file differs from the site.",
+    key=(str, "Such as tasks.1a.phases.final.closes."),
+    site=serializers.JSONField(help_text="What the site has, before it is changed."),
+    file=serializers.JSONField(help_text="What the file says."),
+    last=serializers.JSONField(
         required=False, help_text="What the file said when it was last loaded; left out where it never was."
-    )
-
-
-class SettingsForm(serializers.Serializer[Any]):
-    """Settings by their keys; what is left out stays as it is."""
-
-    settings = ObjectField(
+    ),
+)
+SettingsForm = serializer(
+    "SettingsForm",
+    "Settings by their keys; what is left out stays as it is.",
+    settings=ObjectField(
         help_text="An object such as {“tasks.1a.phases.final.closes”: “2026-05-01 23:59 AoE”}. null takes a "
         "setting back to its default. Keys of a task or phase that is not there make one."
-    )
-
-
-class SettingsSerializer(serializers.Serializer[Any]):
-    """All settings as they are now."""
-
-    settings = serializers.DictField(child=serializers.JSONField())
-
-
-class ChangedSerializer(serializers.Serializer[Any]):
-    """What was changed."""
-
-    changes = serializers.ListField(child=serializers.CharField())
-    differences = DifferenceSerializer(many=True)
-
-
+    ),
+)
+SettingsSerializer = serializer(
+    "Settings", "All settings as they are now.", settings=serializers.DictField(child=serializers.JSONField())
+)
+ChangedSerializer = serializer(
+    "Changed", "What was changed.", changes=list[str], differences=DifferenceSerializer(many=True)
+)
 FaultSerializer = mirror(
     "Fault", Fault, "What is wrong with a setting.", key="Empty where it is no single one."
 )
-
-
-class FaultsSerializer(serializers.Serializer[Any]):
-    """Nothing was changed."""
-
-    detail = serializers.CharField()
-    faults = FaultSerializer(many=True)
-
-
+FaultsSerializer = serializer("Faults", "Nothing was changed.", detail=str, faults=FaultSerializer(many=True))
 REFUSED = OpenApiResponse(FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed.")
 
 
@@ -134,7 +117,7 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
 operations.does(
     FROM_PRESET,
     "new-season/<slug:preset>/",
-    operation_id="season_from_preset",
+    "season_from_preset",
     answers=mirror_of_model("Made", Season, "The draft.", "slug title"),
     status=201,
     responses={422: REFUSED},
@@ -151,7 +134,7 @@ def _with_new_name(request: Request, season: Season, sent: Mapping[str, Any]) ->
 operations.does(
     CLONE,
     "seasons/<slug:slug>/clone/",
-    operation_id="clone",
+    "clone",
     takes=_with_new_name,
     answers=mirror_of_model("Cloned", Season, "The draft.", "slug title"),
     status=201,
@@ -177,26 +160,24 @@ class SeasonFileForm(serializers.Serializer[Any]):
         return file
 
 
-class LoadedSerializer(serializers.Serializer[Any]):
-    """What was changed, or of a dry run what would be."""
-
-    season = serializers.CharField()
-    dry_run = serializers.BooleanField()
-    changes = serializers.ListField(child=serializers.CharField())
-    differences = DifferenceSerializer(many=True)
-    conflicts = DifferenceSerializer(
+LoadedSerializer = serializer(
+    "Loaded",
+    "What was changed, or of a dry run what would be.",
+    season=str,
+    dry_run=bool,
+    changes=list[str],
+    differences=DifferenceSerializer(many=True),
+    conflicts=DifferenceSerializer(
         many=True, help_text="Of a dry run: what was changed in the site since the file was last loaded."
-    )
-    notices = serializers.ListField(child=serializers.CharField())
-
-
-class ConflictsSerializer(serializers.Serializer[Any]):
-    """Nothing was loaded, since it would undo what was changed in the site."""
-
-    detail = serializers.CharField()
-    conflicts = DifferenceSerializer(many=True)
-
-
+    ),
+    notices=list[str],
+)
+ConflictsSerializer = serializer(
+    "Conflicts",
+    "Nothing was loaded, since it would undo what was changed in the site.",
+    detail=str,
+    conflicts=DifferenceSerializer(many=True),
+)
 UNLOADED = {
     409: ConflictsSerializer,
     422: OpenApiResponse(RejectedRun, "The file was refused; nothing has changed."),
@@ -257,12 +238,11 @@ GoldVersionSerializer = mirror_of_model(
     "id number split sha256 instances reason sealed_at created_at",
     sha256=serializers.CharField(source="digest"),
 )
-
-
-class GoldQuery(serializers.Serializer[Any]):
-    split = serializers.CharField(required=False, allow_blank=True, help_text="This split's alone.")
-
-
+GoldQuery = serializer(
+    "GoldQuery",
+    None,
+    split=serializers.CharField(required=False, allow_blank=True, help_text="This split's alone."),
+)
 task_to_organise = numbered("task", season_to_organise)
 
 
@@ -297,8 +277,8 @@ def _split(task: Task, named: str) -> str:
 operations.does(
     acts.PUBLISH_GOLD,
     "tasks/<int:pk>/gold/",
+    "publish_gold",
     of=task_to_organise,
-    operation_id="publish_gold",
     takes=_splits,
     gives=lambda request, made: Response(
         GoldVersionSerializer(made[0].gold).data, status=201 if any(new.is_new for new in made) else 200
@@ -311,29 +291,20 @@ operations.does(
     },
     is_upload=True,
 )
-
 REFUSED_FILE = OpenApiResponse(RejectedRun, "The gold or the declaration was refused; nothing was kept.")
 operations.does(
     DECLARE,
     "seasons/<slug:slug>/declared-tasks/",
-    operation_id="declare_task",
+    "declare_task",
     answers=mirror_of_model("DeclaredTask", Task, "The task.", "id slug title"),
     status=201,
     responses={422: REFUSED_FILE},
     is_upload=True,
 )
-
-
-class DeclarationSerializer(serializers.Serializer[Any]):
-    """The files of a declared task's folder."""
-
-    files = serializers.DictField(child=serializers.CharField(), help_text="Their texts, by name.")
-
-
-class DeclaredAnewSerializer(serializers.Serializer[Any]):
-    """What follows."""
-
-    is_scored_again = serializers.BooleanField()
+DeclarationSerializer = serializer(
+    "Declaration", "The files of a declared task's folder.", files=(dict[str, str], "Their texts, by name.")
+)
+DeclaredAnewSerializer = serializer("DeclaredAnew", "What follows.", is_scored_again=bool)
 
 
 @operations.get("tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer)
@@ -347,13 +318,12 @@ def declaration(request: Request, task: Task) -> dict[str, Any]:
 operations.does(
     DECLARE_ANEW,
     "tasks/<int:pk>/declaration/",
+    "declare_anew",
     of=task_to_organise,
-    operation_id="declare_anew",
     gives=lambda request, again: {"is_scored_again": again},
     answers=DeclaredAnewSerializer,
     responses={422: REFUSED_FILE},
 )
-
 operations.does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
 operations.does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
 RescoringSerializer = mirror(
@@ -366,12 +336,9 @@ RescoringSerializer = mirror(
     order=None,
     is_moving=serializers.BooleanField(),
 )
-
-
-class QueuedSerializer(serializers.Serializer[Any]):
-    """What was put into the queue."""
-
-    queued = serializers.IntegerField(help_text="0 where all of it was there or under way.")
+QueuedSerializer = serializer(
+    "Queued", "What was put into the queue.", queued=(int, "0 where all of it was there or under way.")
+)
 
 
 @operations.get("phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer)
@@ -383,14 +350,14 @@ def rescoring(request: Request, phase: Phase) -> Progress:
 operations.does(
     acts.RESCORE,
     "phases/<int:pk>/rescore/",
-    operation_id="rescore",
+    "rescore",
     gives=lambda request, order: progress(order.phase),
     answers=RescoringSerializer,
 )
 operations.does(
     acts.STOP_RESCORING,
     "phases/<int:pk>/rescore/stop/",
-    operation_id="stop_rescoring",
+    "stop_rescoring",
     gives=lambda request, made: progress(made[0]),
     answers=RescoringSerializer,
 )
@@ -399,13 +366,11 @@ for act, where, label in (
     (acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run"),
     (COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"),
 ):
-    operations.does(
-        act, where, operation_id=label, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer
-    )
+    operations.does(act, where, label, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer)
 operations.does(
     acts.COMPUTE_BASELINES,
     "phases/<int:pk>/baselines/",
-    operation_id="compute_baselines",
+    "compute_baselines",
     gives=lambda request, made: {"queued": made[1]},
     answers=QueuedSerializer,
 )

@@ -1,5 +1,6 @@
 """Seasons, tasks and phases: what is asked, and when; open to everybody who may see the season."""
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from rest_framework.response import Response
 
 from scoring.acts.declared import numbered
 from scoring.api.operations import LetOutSerializer, get
-from scoring.api.serializers import Address, address, mirror, mirror_of_model, text_list
+from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list
 from scoring.board.exports import overall_values
 from scoring.board.public_results import FirstPlace, public_first_places
 from scoring.board.public_results import overall as overall_table
@@ -139,17 +140,16 @@ ExtraTriesSerializer = mirror_of_model(
     "id team tries reason given_at",
     team=serializers.SlugField(source="team.slug"),
 )
-
-
-class QuotaSerializer(serializers.Serializer[Any]):
-    """What a team may still send; null where there is no limit."""
-
-    team = serializers.SlugField()
-    left = serializers.IntegerField(allow_null=True, min_value=0)
-    left_today = serializers.IntegerField(allow_null=True, min_value=0)
-    left_in_total = serializers.IntegerField(allow_null=True, min_value=0)
-    renews_at = serializers.DateTimeField(allow_null=True)
-    extra = ExtraTriesSerializer(many=True, help_text="Given to this team alone; the limits have them in.")
+QuotaSerializer = serializer(
+    "Quota",
+    "What a team may still send; null where there is no limit.",
+    team=serializers.SlugField,
+    left=serializers.IntegerField(allow_null=True, min_value=0),
+    left_today=serializers.IntegerField(allow_null=True, min_value=0),
+    left_in_total=serializers.IntegerField(allow_null=True, min_value=0),
+    renews_at=dt.datetime | None,
+    extra=ExtraTriesSerializer(many=True, help_text="Given to this team alone; the limits have them in."),
+)
 
 
 class PhaseDetail(PhaseSerializer):
@@ -251,62 +251,57 @@ def phase(request: Request, phase: Phase) -> Phase:
     return phase
 
 
-class OverallBoardSerializer(serializers.Serializer[Any]):
-    """A board that contributes."""
-
-    phase = serializers.IntegerField()
-    task = serializers.SlugField()
-    title = serializers.CharField()
-    teams = serializers.IntegerField(help_text="How many are ranked on it.")
-
-
-class OverallPlaceSerializer(serializers.Serializer[Any]):
-    """A rank, and the ranks that the paired tests of the board leave open."""
-
-    phase = serializers.IntegerField()
-    rank = serializers.IntegerField()
-    rank_low = serializers.IntegerField()
-    rank_high = serializers.IntegerField()
-
-
-class OverallWithoutSerializer(serializers.Serializer[Any]):
-    """The rank that a team would have if the task of this phase were left out."""
-
-    phase = serializers.IntegerField()
-    rank = serializers.IntegerField()
-
-
-class OverallRowSerializer(serializers.Serializer[Any]):
-    """A team; boards that it is not on are left out, unless absences count as last places."""
-
-    rank = serializers.IntegerField()
-    ranks = serializers.CharField(help_text="As it is printed: the ranks in the orders that are possible.")
-    rank_low = serializers.IntegerField()
-    rank_high = serializers.IntegerField()
-    team = serializers.SlugField()
-    team_name = serializers.CharField()
-    has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
-    boards = serializers.IntegerField()
-    absent = serializers.IntegerField(help_text="The boards that it is not on.")
-    share = serializers.FloatField(
-        help_text="Of the other teams of a board those behind it, ties by half; the mean."
-    )
-    share_low = serializers.FloatField()
-    share_high = serializers.FloatField()
-    mean_rank = serializers.FloatField()
-    borda = serializers.FloatField(help_text="The teams behind it on all boards, ties by half.")
-    borda_low = serializers.IntegerField()
-    borda_high = serializers.IntegerField()
-    places = OverallPlaceSerializer(many=True)
-    without = OverallWithoutSerializer(many=True)
-
-
-class OverallSerializer(serializers.Serializer[Any]):
-    """Best first."""
-
-    absences = serializers.ChoiceField(choices=["left-out", "last"])
-    boards = OverallBoardSerializer(many=True)
-    rows = OverallRowSerializer(many=True)
+OverallBoardSerializer = serializer(
+    "OverallBoard",
+    "A board that contributes.",
+    phase=int,
+    task=serializers.SlugField,
+    title=str,
+    teams=(int, "How many are ranked on it."),
+)
+OverallPlaceSerializer = serializer(
+    "OverallPlace",
+    "A rank, and the ranks that the paired tests of the board leave open.",
+    phase=int,
+    rank=int,
+    rank_low=int,
+    rank_high=int,
+)
+OverallWithoutSerializer = serializer(
+    "OverallWithout",
+    "The rank that a team would have if the task of this phase were left out.",
+    phase=int,
+    rank=int,
+)
+OverallRowSerializer = serializer(
+    "OverallRow",
+    "A team; boards that it is not on are left out, unless absences count as last places.",
+    rank=int,
+    ranks=(str, "As it is printed: the ranks in the orders that are possible."),
+    rank_low=int,
+    rank_high=int,
+    team=serializers.SlugField,
+    team_name=str,
+    has_organiser=(bool, "Whether somebody who runs the season is in the team."),
+    boards=int,
+    absent=(int, "The boards that it is not on."),
+    share=(float, "Of the other teams of a board those behind it, ties by half; the mean."),
+    share_low=float,
+    share_high=float,
+    mean_rank=float,
+    borda=(float, "The teams behind it on all boards, ties by half."),
+    borda_low=int,
+    borda_high=int,
+    places=OverallPlaceSerializer(many=True),
+    without=OverallWithoutSerializer(many=True),
+)
+OverallSerializer = serializer(
+    "Overall",
+    "Best first.",
+    absences=serializers.ChoiceField(choices=["left-out", "last"]),
+    boards=OverallBoardSerializer(many=True),
+    rows=OverallRowSerializer(many=True),
+)
 
 
 @get(
@@ -328,15 +323,16 @@ def overall(request: Request, season: Season) -> Response:
     return Response(overall_values(overall_table(season, counts_absences=counts_absences)))
 
 
-class PaperSerializer(serializers.Serializer[Any]):
-    """Where figures come from."""
-
-    key = serializers.SlugField()
-    authors = serializers.ListField(child=serializers.CharField())
-    year = serializers.IntegerField()
-    title = serializers.CharField()
-    venue = serializers.CharField()
-    doi = serializers.CharField(allow_null=True)
+PaperSerializer = serializer(
+    "Paper",
+    "Where figures come from.",
+    key=serializers.SlugField,
+    authors=list[str],
+    year=int,
+    title=str,
+    venue=str,
+    doi=str | None,
+)
 
 
 class FigureSerializer(serializers.Serializer[Any]):
@@ -358,11 +354,12 @@ class FigureSerializer(serializers.Serializer[Any]):
     )
 
 
-class PublishedSerializer(serializers.Serializer[Any]):
-    """What publications report of a task."""
-
-    papers = PaperSerializer(many=True)
-    figures = FigureSerializer(many=True)
+PublishedSerializer = serializer(
+    "Published",
+    "What publications report of a task.",
+    papers=PaperSerializer(many=True),
+    figures=FigureSerializer(many=True),
+)
 
 
 @get("tasks/<int:pk>/published/", answers=PublishedSerializer, is_open=True)

@@ -17,7 +17,7 @@ from citeboard.teams.api import person
 from citeboard.teams.models import Team
 from scoring.api.operations import post
 from scoring.api.seasons import phase_for_reader
-from scoring.api.serializers import REJECTED, ProblemSerializer, address, names_in, optional_text
+from scoring.api.serializers import REJECTED, ProblemSerializer, address, names_in, optional_text, serializer
 from scoring.runs.team_view import as_told
 from tasks.models import LateReading, Phase, Season, Submission
 from tasks.models.run_cards import CARD
@@ -131,18 +131,14 @@ class AcceptedPart(Accepted):
     phase = serializers.IntegerField()
 
 
-class AcceptedBundle(serializers.Serializer[Any]):
-    """The runs of one file, one in each task that it entered."""
-
-    id = serializers.IntegerField()
-    page = serializers.URLField(help_text="Where its runs stand together, for people.")
-    submissions = AcceptedPart(many=True)
-
-
-class Checked(serializers.Serializer[Any]):
-    """A run that would be taken."""
-
-    warnings = ProblemSerializer(many=True)
+AcceptedBundle = serializer(
+    "AcceptedBundle",
+    "The runs of one file, one in each task that it entered.",
+    id=int,
+    page=(serializers.URLField, "Where its runs stand together, for people."),
+    submissions=AcceptedPart(many=True),
+)
+Checked = serializer("Checked", "A run that would be taken.", warnings=ProblemSerializer(many=True))
 
 
 def card_in(sent: Mapping[str, Any]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import dataclasses
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cache, reduce
 from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
@@ -22,6 +23,7 @@ from scoring.acts import declared
 from scoring.acts.declared import ActForm
 from tasks.types import Problem
 
+AnySerializer = type[serializers.Serializer[Any]]
 BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
     bool: serializers.BooleanField,
     int: serializers.IntegerField,
@@ -100,15 +102,14 @@ class LinesField(serializers.CharField):
 
 
 @cache
-def form_of(form: type[ActForm]) -> type[serializers.Serializer[Any]]:
+def form_of(form: type[ActForm]) -> AnySerializer:
     """What programs fill in of an act: the fields of its form, as that describes them to programs."""
     fields = {
         name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
         for name, field in {**form.base_fields, **form.only_in_api}.items()
         if name not in form.only_on_pages or name in form.only_in_api
     }
-    members = {"__doc__": form.__doc__, "__module__": __name__, **fields}
-    return cast("type[serializers.Serializer[Any]]", type(form.__name__, (serializers.Serializer,), members))
+    return _made(form.__name__, form.__doc__, **fields)
 
 
 #: What programs send for a field of a page, and which of its limits hold for them as well.
@@ -145,46 +146,66 @@ def text_list(help_text: str | None = None, **options: Any) -> serializers.ListF
     return serializers.ListField(child=serializers.CharField(), help_text=help_text, **options)
 
 
+def _made(
+    name: str, meaning: str | None, base: Any = serializers.Serializer, /, **members: Any
+) -> AnySerializer:
+    members |= {"__doc__": meaning, "__module__": __name__}
+    return cast("AnySerializer", type(name, (base,), members))
+
+
 def mirror_of_model(
     name: str, model: type[Model], meaning: str, fields: str, /, **declared: Any
-) -> type[serializers.ModelSerializer[Any]]:
-    """``fields`` of a model, with spaces between; those that are ``declared`` are other than the model's."""
+) -> AnySerializer:
+    """``fields`` of a model, with spaces between; those ``declared`` are other than the model's."""
     meta = type("Meta", (), {"model": model, "fields": fields.split()})
-    members = {"__doc__": meaning, "__module__": __name__, "Meta": meta, **declared}
-    made: Any = type(f"{name}Serializer", (serializers.ModelSerializer,), members)
-    return cast("type[serializers.ModelSerializer[Any]]", made)
+    return _made(f"{name}Serializer", meaning, serializers.ModelSerializer, Meta=meta, **_fields(declared))
 
 
-_MIRRORS: dict[Any, type[serializers.Serializer[Any]]] = {}
+_MIRRORS: dict[Any, AnySerializer] = {}
 
 
-def mirror(name: str, source: type, meaning: str, /, **described: Any) -> type[serializers.Serializer[Any]]:
+def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
+    """Each field by its type, in a pair with words about it, or as it is."""
+    return _made(f"{name}Serializer", meaning, **_fields(fields))
+
+
+def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _field(*(kind if isinstance(kind, tuple) else (kind,))) for name, kind in declared.items()}
+
+
+def mirror(name: str, source: type, meaning: str, /, **described: Any) -> AnySerializer:
     """A dataclass's fields by their types, with words, others or None (left out) where ``described``."""
     hints = get_type_hints(source)
-    fields: dict[str, Any] = {}
-    for field in dict.fromkeys([*(part.name for part in dataclasses.fields(source)), *described]):
-        given = described.get(field, "")
-        if given is not None:
-            fields[field] = _field(hints[field], given or None) if isinstance(given, str) else given
-    members = {"__doc__": meaning, "__module__": __name__, **fields}
-    made: Any = type(f"{name}Serializer", (serializers.Serializer,), members)
-    _MIRRORS[source] = made
-    return cast("type[serializers.Serializer[Any]]", made)
+    given = {**dict.fromkeys((part.name for part in dataclasses.fields(source)), ""), **described}
+    fields = {
+        field: (hints[field], other or None) if isinstance(other, str) else other
+        for field, other in given.items()
+        if other is not None
+    }
+    _MIRRORS[source] = made = serializer(name, meaning, **fields)
+    return made
 
 
-def _field(hint: Any, help_text: str | None, **options: Any) -> Any:
+def _field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
+    if isinstance(hint, serializers.Field):
+        # Fields stand in the order in which they are made.
+        return deepcopy(hint)
     if NoneType in get_args(hint):
         [hint] = [part for part in get_args(hint) if part is not NoneType]
         options["allow_null"] = True
+    options["help_text"] = help_text
     if hint in _MIRRORS:
-        return _MIRRORS[hint](help_text=help_text, **options)
+        return _MIRRORS[hint](**options)
+    if get_origin(hint) is dict:
+        return serializers.DictField(child=_field(get_args(hint)[1]), **options)
     if get_origin(hint) is not None:
         of = get_args(hint)[0]
         if of in _MIRRORS:
-            return _MIRRORS[of](many=True, help_text=help_text, **options)
-        return serializers.ListField(child=_field(of, None), help_text=help_text, **options)
-    field = next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))
-    return field(help_text=help_text, **options)
+            return _MIRRORS[of](many=True, **options)
+        return serializers.ListField(child=_field(of), **options)
+    if issubclass(hint, serializers.Field):
+        return hint(**options)
+    return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(**options)
 
 
 ProblemSerializer = mirror(

@@ -1,5 +1,6 @@
 """Teams: founded, joined, left and merged, and what everybody may read of them."""
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from citeboard.teams.models import MailedInvitation, Membership, Team
 from scoring.acts import seasons as season_acts
 from scoring.acts import teams as acts
 from scoring.api.operations import does, get, post
-from scoring.api.serializers import Address, address, mirror_of_model
+from scoring.api.serializers import Address, address, mirror_of_model, serializer
 from scoring.board.public_results import Result, public_system, public_team
 from scoring.exchange.results import place
 from tasks.models import JoinRequest, MergeProposal, Season
@@ -26,7 +27,6 @@ from tasks.seasons.access import merge_proposals
 
 #: A link, or what stands at its end.
 MAX_LINK = 400
-
 MemberSerializer = mirror_of_model(
     "Member",
     Membership,
@@ -55,17 +55,14 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
         return sorted(entry.season.slug for entry in registrations if not entry.is_refused)
 
 
-class InvitationSerializer(serializers.Serializer[Any]):
-    """The one link that invites to a team."""
-
-    link = serializers.URLField()
-    expires_at = serializers.DateTimeField()
-
-
-class JoinForm(serializers.Serializer[Any]):
-    """An invitation to be taken."""
-
-    invitation = serializers.CharField(max_length=MAX_LINK, help_text="The link, or the last part of it.")
+InvitationSerializer = serializer(
+    "Invitation", "The one link that invites to a team.", link=serializers.URLField, expires_at=dt.datetime
+)
+JoinForm = serializer(
+    "JoinForm",
+    "An invitation to be taken.",
+    invitation=serializers.CharField(max_length=MAX_LINK, help_text="The link, or the last part of it."),
+)
 
 
 def _own_teams(user: object) -> QuerySet[Team]:
@@ -89,7 +86,7 @@ def _founded(request: Request, team: Team) -> Response:
     return Response(answer, status=201, headers={"Location": address(request, "api:team", team.slug)})
 
 
-does(acts.FOUND, "teams/", operation_id="found_team", gives=_founded, answers=TeamSerializer, status=201)
+does(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer, status=201)
 
 
 @get("teams/<slug:slug>/", of=team_for_member, answers=TeamSerializer)
@@ -101,7 +98,7 @@ def team(request: Request, team: Team) -> Team:
 does(
     acts.RENEW_INVITATION,
     "teams/<slug:slug>/invitation/",
-    operation_id="invitation",
+    "invitation",
     gives=lambda request, made: {
         "link": address(request, "join", secret_of(made)),
         "expires_at": made.expires_at,
@@ -109,7 +106,7 @@ does(
     answers=InvitationSerializer,
     status=201,
 )
-does(acts.END_INVITATION, "teams/<slug:slug>/invitation/", operation_id="end_invitation", method="DELETE")
+does(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation", method="DELETE")
 
 
 @post("join/", form=JoinForm, answers=TeamSerializer)
@@ -132,7 +129,7 @@ def _secret(link: str) -> str:
 does(
     acts.REMOVE_MEMBER,
     "teams/<slug:slug>/members/<int:member>/",
-    operation_id="remove_member",
+    "remove_member",
     method="DELETE",
     name="member",
 )
@@ -143,7 +140,7 @@ does(
     answers=TeamSerializer,
     name="lead",
 )
-does(acts.LEAVE, "teams/<slug:slug>/leave/", operation_id="leave")
+does(acts.LEAVE, "teams/<slug:slug>/leave/", "leave")
 does(
     acts.DESCRIBE_TEAM,
     "teams/<slug:slug>/description/",
@@ -178,29 +175,29 @@ class PlacingSerializer(serializers.Serializer[Any]):
         return address(self.context["request"], "board", *place(result.phase))
 
 
-class TeamResultsSerializer(serializers.Serializer[Any]):
-    """A team as everybody may read of it."""
-
-    slug = serializers.SlugField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    links = serializers.ListField(child=serializers.URLField())
-    seasons = serializers.ListField(child=serializers.SlugField(), help_text="Those whose lists name it.")
-    results = PlacingSerializer(many=True, help_text="Newest phases first.")
-    page = serializers.URLField()
-
-
-class SystemResultsSerializer(serializers.Serializer[Any]):
-    """A system of a team: what its newest run on a board says of it, and its rows."""
-
-    slug = serializers.SlugField()
-    name = serializers.CharField()
-    team = serializers.SlugField()
-    team_name = serializers.CharField()
-    description = serializers.CharField()
-    links = serializers.ListField(child=serializers.URLField())
-    results = PlacingSerializer(many=True, help_text="Newest phases first.")
-    page = serializers.URLField()
+TeamResultsSerializer = serializer(
+    "TeamResults",
+    "A team as everybody may read of it.",
+    slug=serializers.SlugField,
+    name=str,
+    description=str,
+    links=list[serializers.URLField],
+    seasons=(list[serializers.SlugField], "Those whose lists name it."),
+    results=PlacingSerializer(many=True, help_text="Newest phases first."),
+    page=serializers.URLField,
+)
+SystemResultsSerializer = serializer(
+    "SystemResults",
+    "A system of a team: what its newest run on a board says of it, and its rows.",
+    slug=serializers.SlugField,
+    name=str,
+    team=serializers.SlugField,
+    team_name=str,
+    description=str,
+    links=list[serializers.URLField],
+    results=PlacingSerializer(many=True, help_text="Newest phases first."),
+    page=serializers.URLField,
+)
 
 
 @get("teams/<slug:slug>/results/", answers=TeamResultsSerializer, is_open=True)
@@ -248,21 +245,14 @@ def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
     return MailedInvitation.objects.filter(team=team)
 
 
-does(
-    acts.INVITE,
-    "teams/<slug:slug>/invitations/",
-    operation_id="invite",
-    answers=InvitedSerializer,
-    status=201,
-)
+does(acts.INVITE, "teams/<slug:slug>/invitations/", "invite", answers=InvitedSerializer, status=201)
 does(
     acts.WITHDRAW_INVITATION,
     "teams/<slug:slug>/invitations/<int:invited>/",
-    operation_id="withdraw_invitation",
+    "withdraw_invitation",
     method="DELETE",
     name="invited",
 )
-
 JoinRequestSerializer = mirror_of_model(
     "JoinRequest",
     JoinRequest,
@@ -274,7 +264,6 @@ JoinRequestSerializer = mirror_of_model(
     affiliation=serializers.CharField(source="user.affiliation"),
     address=serializers.EmailField(source="user.email"),
 )
-
 does(season_acts.ASK_TO_JOIN, "seasons/<slug:slug>/join-requests/", answers=JoinRequestSerializer, status=201)
 
 
@@ -294,10 +283,7 @@ def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
 
 
 does(
-    acts.ANSWER_REQUEST,
-    "teams/<slug:slug>/join-requests/<int:asked>/",
-    operation_id="answer_request",
-    name="join-request",
+    acts.ANSWER_REQUEST, "teams/<slug:slug>/join-requests/<int:asked>/", "answer_request", name="join-request"
 )
 MergeProposalSerializer = mirror_of_model(
     "MergeProposal",
@@ -309,12 +295,7 @@ MergeProposalSerializer = mirror_of_model(
     into=serializers.SlugField(source="slugs.into", allow_null=True),
     names=serializers.DictField(child=serializers.CharField(), help_text="Of `team` and `into`."),
 )
-
-
-class MergedSerializer(serializers.Serializer[Any]):
-    """What a merge has moved."""
-
-    runs = serializers.IntegerField()
+MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
 
 
 @get("teams/<slug:slug>/merges/", of=team_for_lead, pages=MergeProposalSerializer)
@@ -326,14 +307,14 @@ def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
 does(
     acts.PROPOSE_MERGE,
     "teams/<slug:slug>/merges/",
-    operation_id="propose_merge",
+    "propose_merge",
     answers=MergeProposalSerializer,
     status=201,
 )
 does(
     acts.ANSWER_MERGE,
     "teams/<slug:slug>/merges/<int:proposal>/",
-    operation_id="answer_merge",
+    "answer_merge",
     gives=lambda request, made: {"runs": made[1]},
     answers=MergedSerializer,
     name="merge",
