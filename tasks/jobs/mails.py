@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -121,6 +121,10 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
     if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:
         return taken
     own = Notification.objects.filter(user=row.user).exclude(kind__in=OF_DATES)
+    # Another process may be sending this person one.
+    if own.filter(job__state=State.RUNNING, job__started_at__lt=job.started_at).exists():
+        end_lease(job, state=State.QUEUED, due_at=from_now(NOTIFICATIONS.lease), is_counted=False)
+        return []
     last = own.filter(job__state=State.DONE).aggregate(last=Max("job__finished_at"))["last"]
     if last is not None and last + TOGETHER > database_now():
         end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
@@ -132,8 +136,10 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
             end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
             return []
-    for told in own.filter(job__in=NOTIFICATIONS.due.order_by()).order_by("pk"):
-        other = claim(told.job_id or 0, job.lease_owner, NOTIFICATIONS.due)
+    # What only waits for others is taken along by the first of them that goes.
+    waits = Q(job__state=State.QUEUED, job__reason="", created_at__lte=database_now() - TOGETHER)
+    for told in own.filter(waits | Q(job__in=NOTIFICATIONS.due.order_by())).order_by("pk"):
+        other = claim(told.job_id or 0, job.lease_owner)
         if other is not None and _is_wanted(told):
             taken.append((other, told))
         elif other is not None:

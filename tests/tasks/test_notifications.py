@@ -6,6 +6,7 @@ from smtplib import SMTPRecipientsRefused
 import pytest
 from django.core import mail
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from citeboard.core.audit import history
@@ -100,23 +101,30 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(phase, te
     assert not Job.all_kinds.exclude(state="done").filter(kind="mail").exists()
 
 
-def test_six_mails_of_acts_that_can_be_taken_back_become_one(phase, team, ada, organiser):
-    """The last can be taken back for as long as the first could; all wait for that, and for no longer."""
-    for number in range(6):
-        with holding():
-            announce(season=phase.task.season, text=f"News {number}.", by=organiser)
-    now = timezone.now()
-    for place, told in enumerate(Notification.objects.order_by("pk")):
-        made = now - dt.timedelta(minutes=11 - place)
-        Notification.objects.filter(pk=told.pk).update(created_at=made)
-        Job.all_kinds.filter(pk=told.job_id).update(due_at=made + dt.timedelta(minutes=10))
+def test_mails_of_acts_of_ten_minutes_that_can_be_taken_back_become_one(phase, team, ada, organiser):
+    """However many acts follow: none waits for longer than ten minutes after it could be taken back."""
+    acts, sent = {0: "a", 3: "b", 8: "c", 9: "d", 11: "e", 15: "f", 24: "g"}, {}
+    for minute in range(60):
+        if minute in acts:
+            with holding():
+                announce(season=phase.task.season, text=f"News {acts[minute]}.", by=organiser)
+        if send_mails():
+            sent[minute] = [name for name in acts.values() if f"News {name}." in mail.outbox[-1].body]
+        passed = dt.timedelta(minutes=1)
+        Notification.objects.update(created_at=F("created_at") - passed)
+        Job.all_kinds.update(due_at=F("due_at") - passed, finished_at=F("finished_at") - passed)
+    assert sent == {19: ["a", "b", "c", "d"], 29: ["e", "f"], 39: ["g"]}
+
+
+def test_a_mail_that_another_process_sends_at_the_moment_is_waited_for(phase, team, ada, organiser):
+    for number in range(2):
+        announce(season=phase.task.season, text=f"News {number}.", by=organiser)
+    first = engine.claim(Notification.objects.order_by("pk")[0].job_id, "another")
     assert send_mails() == 0
-    waiting = Job.all_kinds.filter(kind="mail", state="queued")
-    assert waiting.count() == 6
-    assert max(job.due_at for job in waiting) - now == dt.timedelta(minutes=4)
-    waiting.update(due_at=now)
-    assert send_mails() == 1
-    assert mail.outbox[-1].subject == "[Citeboard] Announcement of The season, and 5 more"
+    assert engine.end_lease(first, state="done", finished_at=timezone.now())
+    Job.all_kinds.filter(state="queued").update(due_at=timezone.now())
+    assert send_mails() == 0
+    assert Job.all_kinds.get(state="queued").due_at > timezone.now() + dt.timedelta(minutes=9)
 
 
 def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, team, ada):
