@@ -8,13 +8,12 @@ from citeboard.core.confined.turns import PoolFull
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.background import kinds
-from scoring.human.claim_review import JudgementsRefused
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
 from scoring.worker import background
 from scoring.worker.background import background_job
 from scoring.worker.child import ScorerWaits
-from scoring.worker.entailment_labels import LabelsRefused
+from scoring.worker.local_copies import FileRefused
 from tasks.jobs.engine import JobLost
 from tasks.jobs.interruptions import retry_on_database_error
 from tasks.jobs.work import JobWaits, take_jobs
@@ -57,7 +56,7 @@ def do(claimed: Job) -> None:
         outcome.after()
     except SheetRefused as refused:
         retry_on_database_error(background.fail, job, sentence(refused))
-    except (LabelsRefused, JudgementsRefused) as refused:
+    except FileRefused as refused:
         retry_on_database_error(background.fail, job, FILE_REFUSED, refused.problems)
     except (ScorerWaits, PoolFull) as reason:
         raise JobWaits(sentence(reason)) from reason

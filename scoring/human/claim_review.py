@@ -3,8 +3,7 @@
 import hashlib
 import json
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.board.comparisons import open_statistics
 from scoring.board.human_columns import joined, judged_parts, signed
-from scoring.human.outcome import NotPublished
 from scoring.human.reading import ITEMS
 from scoring.models import Evaluation, HumanScore, JudgedRun
 from scoring.offline.evaluate import load_page
@@ -29,61 +26,42 @@ from scoring.runs.results import latest_evaluations
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.people_and_labels import RATINGS, Judgements, agreement, automatic_labels, items_of
 from scoring.stats.signature import DIGEST_LENGTH
+from scoring.worker.local_copies import FileRefused, fetched, read_sent
 from tasks.models import Submission
 from tasks.models.seasons import bump_version
 from tasks.submissions.uploads import safe_filename
 from tasks.types import Problem
-from tasks.types.problems import from_values
 
 #: The program that reads a file of judgements in a confined process.
 READ = "scoring.human.reading:judgements"
 
 
-class JudgementsRefused(Refused):
-    """The file cannot be taken as it is; nothing of it was kept."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = list(problems)
-        super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
-
-
 def judged_evaluation(submission: Submission) -> Evaluation | None:
-    return next(
-        (evaluation for evaluation in latest_evaluations(submission).values() if has_claims(evaluation)), None
-    )
+    return next(filter(has_claims, latest_evaluations(submission).values()), None)
 
 
 def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
-    with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
-        path = storage.local_copy(storage.statistics, judged.file, Path(folder))
+    with fetched(storage.statistics, judged.file) as path:
         return read_agreement(judged.submission, path, judged.filename, None)
 
 
 def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
-    """How far the file agrees with the labels of now. Raises JudgementsRefused or PoolFull."""
+    """How far the file agrees with the labels of now. Raises FileRefused or PoolFull."""
     evaluation = judged_evaluation(submission)
     if evaluation is None:
-        raise JudgementsRefused(
-            [Problem(message=_("the run has no claims yet"), expected=_("a run that is scored"))]
-        )
+        message, expected = _("the run has no claims yet"), _("a run that is scored")
+        raise FileRefused([Problem(message=message, expected=expected)])
     with open_statistics(evaluation) as kept:
         details = dict(load_page(kept, 0, sys.maxsize)[0])
     items = json.dumps(list(items_of(details))).encode()
-    limits, name = limits_for_organisers(), {"filename": filename}
+    answers = read_sent(READ, path, filename, by, {ITEMS: items})["answers"]
+    if not answers:
+        raise FileRefused([Problem(file=filename, message=_("there is no judgement in it"))])
     judgements = Judgements()
-    try:
-        with read_upload(READ, path, name, owner=by, limits=limits, files={ITEMS: items}) as done:
-            problems, answers = from_values(done.result["problems"]), done.result["answers"]
-    except UploadUnreadable as reason:
-        raise JudgementsRefused([Problem(file=filename, message=str(reason))]) from reason
-    if problems:
-        raise JudgementsRefused(problems)
     for kind, item, by_annotator in answers:
         judgements.answers[kind][tuple(item)] = by_annotator
-    if not answers:
-        raise JudgementsRefused([Problem(file=filename, message=_("there is no judgement in it"))])
     return agreement(judgements, automatic_labels(details))
 
 
@@ -108,20 +86,20 @@ def keep_file(*, submission: Submission, path: Path, filename: str, by: User | N
 
 
 def publish(*, submission: Submission, by: User | None) -> None:
-    """Put the ratings of its responses on the board. Raises NotPublished, JudgementsRefused or PoolFull."""
+    """Put the ratings of its responses on the board. Raises Refused, FileRefused or PoolFull."""
     judged = JudgedRun.objects.filter(submission=submission).first()
     if judged is None:
-        raise NotPublished(_("nobody has judged the run yet"))
+        raise Refused(_("nobody has judged the run yet"))
     agreed = agreement_of(judged)
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().filter(pk=judged.pk).first()
         if locked is None:
-            raise NotPublished(_("another file has taken the place of these judgements meanwhile"))
+            raise Refused(_("another file has taken the place of these judgements meanwhile"))
         if locked.published_at is not None:
-            raise NotPublished(_("the ratings stand on the board already"))
+            raise Refused(_("the ratings stand on the board already"))
         scores = HumanScore.objects.bulk_create(_scores(locked, agreed))
         if not scores:
-            raise NotPublished(_("no whole response is rated in the file"))
+            raise Refused(_("no whole response is rated in the file"))
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
         bump_version(submission.phase_id)
@@ -132,7 +110,7 @@ def revoke(*, submission: Submission, by: User) -> None:
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().published().filter(submission=submission).first()
         if locked is None:
-            raise NotPublished(_("the ratings are not on the board"))
+            raise Refused(_("the ratings are not on the board"))
         _take_off(locked, by)
 
 

@@ -2,11 +2,9 @@
 
 import datetime as dt
 import math
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -22,6 +20,7 @@ from scoring.metrics import Metric, known_metric, metrics_of_instances
 from scoring.models import CRITERIA, Evaluation, JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
 from scoring.stats.people_and_labels import read_judgements
+from scoring.worker.local_copies import fetched
 from tasks.models import Phase
 
 #: What people said on average of one run's text for one instance.
@@ -53,8 +52,7 @@ def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
 def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
     values: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
-            path = storage.local_copy(storage.statistics, run.file, Path(folder))
+        with fetched(storage.statistics, run.file) as path:
             judgements = read_judgements(path, lambda item: True, shown=run.filename)
         for kind, items in judgements.answers.items():
             for item, answers in items.items():

@@ -42,10 +42,6 @@ from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 
 
-class NotPublished(Refused):
-    """There is nothing to publish, or nothing to take back; the message says so."""
-
-
 def ratings_by_annotator(sheet: Sheet, criterion: str) -> "Ratings":
     first = sheet.annotators.filter(is_adjudicator=False)
     ratings: dict[str, dict[Item, int]] = {str(annotator): {} for annotator in first}
@@ -80,17 +76,17 @@ def unfinished(sheet: Sheet) -> list[str]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close the sheet and show its outcome; unfinished only where that is confirmed. Raises NotPublished."""
+    """Close the sheet and show its outcome; unfinished only where that is confirmed. Raises Refused."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise NotPublished(_("the sheet is published already"))
+            raise Refused(_("the sheet is published already"))
         first = Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False)
         if not first.exists():
-            raise NotPublished(_("nobody has rated anything on the sheet yet"))
+            raise Refused(_("nobody has rated anything on the sheet yet"))
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
-            raise NotPublished(
+            raise Refused(
                 _("the sheet waits for %(names)s; confirm that it is published without them")
                 % {"names": "; ".join(waiting)}
             )
@@ -121,7 +117,7 @@ def revoke(*, sheet: Sheet, by: User) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_open:
-            raise NotPublished(_("the sheet is not published"))
+            raise Refused(_("the sheet is not published"))
         locked.scores.all().delete()
         locked.agreement, locked.published_at = {}, None
         locked.save(update_fields=["agreement", "published_at"])

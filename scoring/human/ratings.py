@@ -94,10 +94,6 @@ def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
 DISTANCES = range(1, HIGHEST - LOWEST + 1)
 
 
-class AdjudicationRefused(Refused):
-    """The distance stays as it is; the message says why."""
-
-
 class FinalRating(NamedTuple):
     """One value that counts for a text: an annotator's, or the adjudicator's in the place of all of them."""
 
@@ -153,13 +149,11 @@ def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
 
 
 def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
-    """None for never. Raises AdjudicationRefused once the sheet is published."""
+    """None for never. Raises Refused once the sheet is published."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise AdjudicationRefused(
-                _("the sheet is published; take it back before you change what it rests on")
-            )
+            raise Refused(_("the sheet is published; take it back before you change what it rests on"))
         before = locked.adjudicated_from
         if before == distance:
             return

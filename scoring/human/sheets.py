@@ -21,7 +21,7 @@ from citeboard.teams.models import Membership, User
 from scoring.board.standings import standings
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
 from scoring.worker.child import RunFailed, ScorerWaits
-from scoring.worker.local_copies import run_copy
+from scoring.worker.local_copies import fetched, run_copy
 from tasks.gold.early import not_told_early
 from tasks.gold.gold_files import index_file
 from tasks.gold.secrecy import Kind
@@ -143,23 +143,23 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
 
 def _sources(phase: Phase) -> Mapping[str, Sources]:
     """What the texts were written from, by the public inputs that participants have."""
-    human_evaluation = phase.task.task_type.human_evaluation
     gold = Gold.objects.current(phase)
-    if human_evaluation is None or gold is None:
+    if phase.task.task_type.human_evaluation is None or gold is None:
         raise SheetRefused(_("the phase has no texts that people could judge, or no gold yet"))
-    task = {"task_type": phase.task.type}
-    with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
-        try:
-            path = storage.local_copy(storage.gold, gold.public, Path(folder))
-            with read_upload(
-                f"{READING}:sources", path, task, owner=None, limits=limits_for_organisers()
-            ) as done:
-                return {
-                    name: tuple((heading, text) for heading, text in parts)
-                    for name, parts in done.result.items()
-                }
-        except (OSError, UploadUnreadable) as reason:
-            raise SheetRefused(_("the public inputs of the phase cannot be read")) from reason
+    try:
+        found = _read("sources", phase, gold.public)
+    except (OSError, UploadUnreadable) as reason:
+        raise SheetRefused(_("the public inputs of the phase cannot be read")) from reason
+    return {name: tuple((heading, text) for heading, text in parts) for name, parts in found.items()}
+
+
+def _read(program: str, phase: Phase, stored: str) -> dict[str, Any]:
+    task, limits = {"task_type": phase.task.type}, limits_for_organisers()
+    with (
+        fetched(storage.gold, stored) as path,
+        read_upload(f"{READING}:{program}", path, task, owner=None, limits=limits) as done,
+    ):
+        return dict(done.result)
 
 
 def _texts(run: Submission) -> Mapping[str, str]:
@@ -187,40 +187,38 @@ def as_values(scales: Mapping[str, Scale]) -> dict[str, Any]:
     }
 
 
-class ReferencesRefused(Refused):
-    """Annotators do not get to see the gold; the message says why."""
-
-
 def could_show_references(sheet: Sheet) -> bool:
     human_evaluation = sheet.phase.task.task_type.human_evaluation
     return human_evaluation is not None and human_evaluation.references is not None
 
 
 def show_references(*, sheet: Sheet, by: User) -> None:
-    """Let annotators read the gold text of each instance and judge against it. Raises ReferencesRefused."""
+    """Let annotators read the gold text of each instance and judge against it. Raises Refused."""
     phase = sheet.phase
     if not could_show_references(sheet):
-        raise ReferencesRefused(_("the texts of this task are not judged against a gold text"))
+        raise Refused(_("the texts of this task are not judged against a gold text"))
     same_gold = Phase.objects.on_gold_of(phase)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
-        raise ReferencesRefused(_("a phase on this gold is still to end; until then nobody is shown it"))
+        raise Refused(_("a phase on this gold is still to end; until then nobody is shown it"))
     if any(phase.is_frozen() for phase in same_gold):
         # Whoever has the gold can compute what a frozen board does not show.
-        raise ReferencesRefused(_("a board on this gold is frozen; until it is revealed nobody is shown it"))
-    texts = _references(phase)
-    human_evaluation = phase.task.task_type.human_evaluation
+        raise Refused(_("a board on this gold is frozen; until it is revealed nobody is shown it"))
+    gold, human_evaluation = Gold.objects.current(phase), phase.task.task_type.human_evaluation
+    assert gold is not None
     assert human_evaluation is not None
+    try:
+        texts: Mapping[str, str] = _read("references", phase, gold.file)
+    except (OSError, UploadUnreadable) as reason:
+        raise Refused(_("the gold of the phase cannot be read")) from reason
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open or Rating.objects.filter(annotator__sheet=locked).exists():
-            raise ReferencesRefused(_("something has been rated without the gold text already"))
+            raise Refused(_("something has been rated without the gold text already"))
         if locked.has_references:
             return
         instances = list(locked.instances.all())
         if missing := next((one.name for one in instances if one.name not in texts), None):
-            raise ReferencesRefused(
-                _("the present gold has no instance %(name)s any more") % {"name": missing}
-            )
+            raise Refused(_("the present gold has no instance %(name)s any more") % {"name": missing})
         for instance in instances:
             instance.sources = [*instance.sources, ["The gold text", texts[instance.name]]]
             instance.save(update_fields=["sources"])
@@ -230,21 +228,6 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         audit.record(
             "sheet-references", actor=by, subject=phase, place=phase.task.season, facts={"sheet": sheet.pk}
         )
-
-
-def _references(phase: Phase) -> Mapping[str, str]:
-    gold = Gold.objects.current(phase)
-    assert gold is not None
-    task = {"task_type": phase.task.type}
-    with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
-        try:
-            path = storage.local_copy(storage.gold, gold.file, Path(folder))
-            with read_upload(
-                f"{READING}:references", path, task, owner=None, limits=limits_for_organisers()
-            ) as done:
-                return dict(done.result)
-        except (OSError, UploadUnreadable) as reason:
-            raise ReferencesRefused(_("the gold of the phase cannot be read")) from reason
 
 
 class AnnotatorRefused(Refused):

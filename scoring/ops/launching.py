@@ -115,10 +115,6 @@ def participants_walk(season: Season) -> list[str]:
     return stopped
 
 
-class MailNotTaken(Refused):
-    """The mail server refused it; the message says in which words."""
-
-
 def send_test_mail(*, season: Season, by: User) -> Season:
     named = {"season": season}
     subject, text = _("A mail of %(season)s"), _("Mails of %(season)s arrive at this address.")
@@ -127,6 +123,6 @@ def send_test_mail(*, season: Season, by: User) -> Season:
             mail = EmailMessage(subject % named, text % named, settings.DEFAULT_FROM_EMAIL, [by.email])
             connection.send_messages([mail])
     except (OSError, SMTPException) as trouble:
-        raise MailNotTaken(_("the mail server does not take it: %(why)s") % {"why": trouble}) from trouble
+        raise Refused(_("the mail server does not take it: %(why)s") % {"why": trouble}) from trouble
     audit.record(MAIL_TESTED, actor=by, subject=season, place=season, facts={})
     return season

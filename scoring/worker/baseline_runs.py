@@ -41,10 +41,6 @@ HUMAN_DESCRIPTION = (
 HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 
 
-class NotPossible(Refused):
-    pass
-
-
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     name: str
@@ -60,24 +56,24 @@ def names_for(phase: Phase) -> list[str]:
 
 
 def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
-    """Have the named baselines computed and scored, or all that are possible. Raises NotPossible."""
+    """Have the named baselines computed and scored, or all that are possible. Raises Refused."""
     gold = Gold.objects.current(phase)
     if gold is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
-        raise NotPossible(words % {"task": phase.task, "phase": phase, "split": phase.split})
+        raise Refused(words % {"task": phase.task, "phase": phase, "split": phase.split})
     if names is None:
         names = [name for name in names_for(phase) if name != HUMAN or has_several_annotators(gold)]
     elif HUMAN in names and not has_several_annotators(gold):
         words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
-        raise NotPossible(words % {"task": phase.task, "phase": phase})
+        raise Refused(words % {"task": phase.task, "phase": phase})
     if unknown := [name for name in names if name not in names_for(phase)]:
         try:
             baselines.baseline(unknown[0], phase.task.task_type)
         except baselines.UnknownBaseline as refused:
-            raise NotPossible(str(refused)) from refused
+            raise Refused(str(refused)) from refused
         there_are = ", ".join(names_for(phase)) or _("no baselines")
         words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
-        raise NotPossible(words % {"name": unknown[0], "task_type": phase.task.type, "names": there_are})
+        raise Refused(words % {"name": unknown[0], "task_type": phase.task.type, "names": there_are})
     asked = [_ask_for(name, phase, gold) for name in names]
     if new := [request.name for request in asked if request.is_new]:
         facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}

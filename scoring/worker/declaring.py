@@ -1,10 +1,8 @@
 """Tasks that organisers declare on the site: kept with their gold, changed, scored again where numbers do."""
 
 import datetime as dt
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -22,9 +20,10 @@ from scoring.metrics.own import Call
 from scoring.offline.proposing import PROGRAM, RUNS_MEASURES
 from scoring.worker import baseline_runs
 from scoring.worker.confined import computed
-from scoring.worker.rescoring import GoldRefused, publish_packed, score_new
+from scoring.worker.local_copies import fetched
+from scoring.worker.rescoring import pack_gold, publish_packed, score_new
 from tasks.gold.early import nothing_early
-from tasks.gold.gold_files import KeptGold, keep_uploaded_gold
+from tasks.gold.gold_files import KeptGold
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.models.declarations import keep, may_be_run
 from tasks.models.seasons import bump_versions
@@ -103,11 +102,10 @@ def new_task(
         f"{prefix}.phases.{PHASE}.closes": closes,
     }
     with transaction.atomic(), nothing_early(season, by=by):
-        declaration = keep(task_type)
         change_settings(season=season, values=values, by=by)
         task = Task.objects.select_related("season").get(season=season, slug=slug)
-        Task.objects.filter(pk=task.pk).update(declaration=declaration)
-        task.declaration = declaration
+        task.declaration = keep(task_type)
+        Task.objects.filter(pk=task.pk).update(declaration=task.declaration)
         made = publish_packed(splits=[(task, SPLIT)], packed=[kept], reason=_("First release."), by=by)
     score_new(made, by=by)
     if task_type.declared.baselines:
@@ -124,19 +122,14 @@ def change_task(*, task: Task, files: Mapping[str, str], reason: str, by: User) 
     if is_other and has_runs and not reason:
         raise NotDeclared(_("say why numbers change; teams read it beside the change of their scores"))
     latest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
-    packed = [
-        _packed(task, task_type, gold.file, "gold.zip", by) for gold in (latest.values() if is_other else ())
-    ]
+    changed = latest.values() if is_other else ()
+    packed = [_packed(task, task_type, gold.file, "gold.zip", by) for gold in changed]
     with transaction.atomic(), nothing_early(season, by=by):
         declaration, rules = keep(task_type), [name for name in task.rules if name in task_type.rules]
         if declaration == task.declaration:
             return False
-        facts = {
-            "declaration": declaration,
-            "type": task_type.slug,
-            "rules": rules or [task_type.default_rules],
-        }
-        Task.objects.filter(pk=task.pk).update(**facts)
+        facts = {"type": task_type.slug, "rules": rules or [task_type.default_rules]}
+        Task.objects.filter(pk=task.pk).update(declaration=declaration, **facts)
         task.refresh_from_db()
         named = {"changes": f"task {task.slug}: declaration {task_type.slug}"}
         audit.record("settings-changed", actor=by, subject=season, place=season, facts=named)
@@ -175,16 +168,13 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
         except MeasuresRefused as refused:
             return {"problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]}
         given[RUNS_MEASURES] = True
-    with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
-        path = storage.local_copy(storage.gold, draft["stored"], Path(folder))
+    limits = confinement.limits_for_organisers()
+    with fetched(storage.gold, draft["stored"]) as path:
         try:
-            with confinement.read_upload(
-                PROGRAM, path, given, owner=by, limits=confinement.limits_for_organisers()
-            ) as done:
-                told: dict[str, Any] = done.result
+            with confinement.read_upload(PROGRAM, path, given, owner=by, limits=limits) as done:
+                return dict(done.result)
         except confinement.UploadUnreadable as unreadable:
-            told = {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
-    return told
+            return {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
 
 
 def without_sample(files: Mapping[str, str]) -> dict[str, str]:
@@ -194,9 +184,5 @@ def without_sample(files: Mapping[str, str]) -> dict[str, str]:
 def _packed(task: Task, task_type: TaskType, stored: str, filename: str, by: User) -> KeptGold:
     """A file of the gold storage as the gold of a type that the task is yet to have."""
     draft = Task(season=task.season, slug=task.slug, declaration=keep(task_type), options=task.options)
-    with tempfile.TemporaryDirectory(prefix="citeboard-task-") as folder:
-        path = storage.local_copy(storage.gold, stored, Path(folder))
-        try:
-            return keep_uploaded_gold(task=draft, path=path, filename=filename, by=by)
-        except InputRefused as refused:
-            raise GoldRefused(refused.problems) from refused
+    with fetched(storage.gold, stored) as path:
+        return pack_gold([(draft, SPLIT)], [path], filename, by)[0]

@@ -24,18 +24,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
-from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics import entailment
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport, PendingLabels, PendingPair
 from scoring.worker.child import PairsPending
-from scoring.worker.local_copies import storage_in_use, work_folder
+from scoring.worker.local_copies import FileRefused, read_sent, storage_in_use, work_folder
 from tasks.jobs import engine
 from tasks.models import Job, Season
 from tasks.submissions.uploads import safe_filename
 from tasks.types import InputRefused, Problem
-from tasks.types.problems import from_values
 
 #: Rows that are asked for or written in one statement.
 AT_ONCE = 500
@@ -44,12 +41,6 @@ MAX_MODEL = 200
 
 #: The program that reads a file of labels in a confined process.
 READ = "scoring.worker.reading:labels"
-
-
-class LabelsRefused(Refused):
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = list(problems)
-        super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +71,7 @@ def read_labels(path: Path, filename: str, model: str, by: User | None) -> Given
     try:
         labels = _sent(path, filename, by) if by else entailment.read_entailment_labels(path, shown=filename)
     except InputRefused as refused:
-        raise LabelsRefused(refused.problems) from refused
+        raise FileRefused(refused.problems) from refused
     name, message, expected = labels.model or model, "", ""
     if not labels.entailed:
         message, expected = _("there is no label in it"), _("one JSON object on each line")
@@ -94,21 +85,14 @@ def read_labels(path: Path, filename: str, model: str, by: User | None) -> Given
         message = _("the model's name cannot be kept")
         expected = _("at most %(number)s printable characters") % {"number": MAX_MODEL}
     if message:
-        raise LabelsRefused([Problem(file=filename, message=message, expected=expected)])
+        raise FileRefused([Problem(file=filename, message=message, expected=expected)])
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return GivenLabels(labels=replace(labels, model=name), filename=filename, sha256=sha256)
 
 
 def _sent(path: Path, filename: str, by: User) -> entailment.LabelFile:
-    limits = limits_for_organisers()
-    try:
-        with read_upload(READ, path, {"filename": filename}, owner=by, limits=limits) as done:
-            values = done.result
-    except UploadUnreadable as reason:
-        raise InputRefused([Problem(file=filename, message=str(reason))]) from reason
-    if values["problems"]:
-        raise InputRefused(from_values(values["problems"]))
+    values = read_sent(READ, path, filename, by)
     read = entailment.LabelFile(values["model"])
     for premise, hypothesis, entailed, shown, line in values["labels"]:
         read.entailed[premise, hypothesis] = entailed
@@ -196,7 +180,7 @@ def _known(deciding: Sequence[EntailmentModel], given: entailment.LabelFile) -> 
         if known.get(key, entailed) != entailed
     ]
     if contradictions:
-        raise LabelsRefused(sorted(contradictions, key=lambda contradiction: contradiction.line or 0))
+        raise FileRefused(sorted(contradictions, key=lambda contradiction: contradiction.line or 0))
     return given.entailed.keys() & known.keys()
 
 
@@ -213,7 +197,7 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
         if contradicted := own.entailment_labels.filter(Exists(otherwise)).count():
             message = _("%(number)s of these labels contradict those that all seasons share")
             message %= {"number": contradicted}
-            raise LabelsRefused([Problem(message=message, expected=_("what a model has decided once"))])
+            raise FileRefused([Problem(message=message, expected=_("what a model has decided once"))])
         known = own.entailment_labels.filter(Exists(there)).count()
         digest = hashlib.sha256()
         for line in label_lines([own]):

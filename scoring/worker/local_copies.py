@@ -1,19 +1,25 @@
-"""Gold and runs on this machine, where a scorer reads them: gold is kept, a run goes after its scoring."""
+"""Files on this machine, where a scorer reads them: gold is kept, all else goes once it was read."""
 
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from django.conf import settings
 
 from citeboard.core import storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.env import private_folder
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
 from scoring.worker import child
 from scoring.worker.child import RunFailed, ScorerWaits
 from tasks.models import Gold, Submission
+from tasks.types import Problem
+from tasks.types.problems import from_values
 
 #: Versions of gold that are kept; the one unused for longest goes first.
 MAX_GOLD = 40
@@ -26,6 +32,36 @@ def storage_in_use() -> Iterator[None]:
         yield
     except Exception as reason:
         raise ScorerWaits(f"{storage.words_of(reason)}; scoring goes on by itself when it does.") from reason
+
+
+class FileRefused(Refused):
+    """The file cannot be taken as it is; nothing of it was kept."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
+
+
+def read_sent(
+    program: str, path: Path, filename: str, by: User | None, files: Mapping[str, bytes] | None = None
+) -> dict[str, Any]:
+    """What a program of confined processes reads of an organiser's file. Raises FileRefused or PoolFull."""
+    named, limits = {"filename": filename}, limits_for_organisers()
+    try:
+        with read_upload(program, path, named, owner=by, limits=limits, files=files) as done:
+            found: dict[str, Any] = done.result
+    except UploadUnreadable as reason:
+        raise FileRefused([Problem(file=filename, message=str(reason))]) from reason
+    if found["problems"]:
+        raise FileRefused(from_values(found["problems"]))
+    return found
+
+
+@contextmanager
+def fetched(kept: storage.FolderStorage, name: str) -> Iterator[Path]:
+    """A stored file, as long as the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="citeboard-fetched-") as folder:
+        yield storage.local_copy(kept, name, Path(folder))
 
 
 def work_folder() -> Path:

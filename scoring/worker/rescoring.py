@@ -36,10 +36,6 @@ AT_A_TIME = 25
 ENDED = (Status.SCORED, Status.FAILED)
 
 
-class NotScored(Refused):
-    pass
-
-
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     phase: Phase
@@ -97,12 +93,12 @@ def score_again(*, submission: Submission, by: User | None) -> int:
     gold = Gold.objects.current(phase)
     if submission.status not in ENDED or gold is None:
         words = _("a run that is %(status)s cannot be scored again")
-        raise NotScored(words % {"status": submission.get_status_display()})
+        raise Refused(words % {"status": submission.get_status_display()})
     if submission.status == Status.FAILED and submission.problems:
-        raise NotScored(_("a refused file cannot be scored again; its team sends a corrected one"))
+        raise Refused(_("a refused file cannot be scored again; its team sends a corrected one"))
     stood = Evaluation.objects.known_at(phase.frozen_from).filter(submission=submission, gold=gold)
     if phase.is_frozen() and stood.exists():
-        raise NotScored(
+        raise Refused(
             _("the board is frozen with this run's scores; it can be scored again once it is revealed")
         )
     with transaction.atomic():

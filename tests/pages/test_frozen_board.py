@@ -8,10 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.core.refusals import Refused
 from scoring.board.open_gold import may_have_gold
 from scoring.board.snapshots import keep_due, save_frozen_board
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, ManualScore, Snapshot
-from scoring.worker.rescoring import NotScored, score_again
+from scoring.worker.rescoring import score_again
 from tasks.models import Organiser, Phase
 from tasks.seasons.phase_acts import FreezeRefused, freeze_board, freeze_now, reveal_frozen
 from tests import factories
@@ -155,7 +156,7 @@ def test_numbers_that_were_replaced_since_are_not_shown_as_those_of_then(client,
 
 
 def test_a_run_that_stands_on_a_frozen_board_is_not_scored_anew(phase, organiser):
-    with pytest.raises(NotScored, match="the board is frozen"):
+    with pytest.raises(Refused, match="the board is frozen"):
         score_again(submission=early(phase), by=organiser)
 
 

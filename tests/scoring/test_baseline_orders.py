@@ -12,11 +12,12 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
 from scoring.board.standings import standings
 from scoring.demo.prepare import EXAMPLES
 from scoring.tools.baselines import baselines_of
 from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
-from scoring.worker.baseline_runs import NotPossible, ask, names_for
+from scoring.worker.baseline_runs import ask, names_for
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
@@ -276,15 +277,15 @@ class TestWhatCanBeAskedFor:
         assert names_for(phase)[-1] == "human-line"
 
     def test_a_baseline_of_another_type_is_refused_by_name(self, phase):
-        with pytest.raises(NotPossible, match="“clsumm-lead” is no baseline of clsumm-1a, which has "):
+        with pytest.raises(Refused, match="“clsumm-lead” is no baseline of clsumm-1a, which has "):
             ask(phase=phase, names=["clsumm-lead"], by=None)
-        with pytest.raises(NotPossible, match="there is no baseline “tfidf”"):
+        with pytest.raises(Refused, match="there is no baseline “tfidf”"):
             ask(phase=phase, names=["tfidf"], by=None)
         assert not Submission.objects.exists()
 
     def test_without_gold_there_is_nothing_to_compute_from(self):
         phase = factories.make_phase(with_gold=False)
-        with pytest.raises(NotPossible, match="has no gold yet"):
+        with pytest.raises(Refused, match="has no gold yet"):
             ask(phase=phase, by=None)
 
     def test_asking_is_noted(self, phase):

@@ -6,9 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from citeboard.core.refusals import Refused
 from scoring.board.comparisons import statistics_of
 from scoring.models import class_numbers
-from scoring.worker.baseline_runs import NotPossible, ask
+from scoring.worker.baseline_runs import ask
 from scoring.worker.rescoring import follow_release
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
@@ -217,7 +218,7 @@ def test_with_ones_own_summary_among_the_gold_the_line_is_higher(summaries, caps
 
 def test_where_nobody_annotated_twice_there_is_none_to_ask_for():
     phase = factories.make_phase()
-    with pytest.raises(NotPossible, match="no topic of the gold has two annotators"):
+    with pytest.raises(Refused, match="no topic of the gold has two annotators"):
         ask(phase=phase, names=["human-line"], by=None)
     assert "human-line" not in [each.name for each in ask(phase=phase, by=None)]
 

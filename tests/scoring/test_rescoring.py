@@ -6,6 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
 from scoring.board.standings import standings
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Metric
@@ -224,7 +225,7 @@ def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
 @pytest.mark.parametrize("status", ["withdrawn", "cancelled"])
 def test_what_its_team_took_back_stays_so(phase, status):
     run = factories.make_submission(phase=phase, status=status)
-    with pytest.raises(rescoring.NotScored, match=f"a run that is {status} cannot be scored again"):
+    with pytest.raises(Refused, match=f"a run that is {status} cannot be scored again"):
         score_again(submission=run, by=None)
     ask_for_phase(phase=phase, by=None)
     run.refresh_from_db()

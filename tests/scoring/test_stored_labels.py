@@ -21,14 +21,8 @@ from scoring.models import (
     PendingPair,
 )
 from scoring.stats.signature import provenance_of
-from scoring.worker.entailment_labels import (
-    LabelsRefused,
-    import_labels,
-    label_lines,
-    open_pairs,
-    waiting_jobs,
-)
-from scoring.worker.local_copies import work_folder
+from scoring.worker.entailment_labels import import_labels, label_lines, open_pairs, waiting_jobs
+from scoring.worker.local_copies import FileRefused, work_folder
 from scoring.worker.rescoring import ask_for_phase
 from scoring.worker.score import score
 from tasks.jobs import engine
@@ -75,7 +69,7 @@ def bring(tmp_path, lines, **more):
 
 
 def refusals(tmp_path, lines, **more) -> list[str]:
-    with pytest.raises(LabelsRefused) as refused:
+    with pytest.raises(FileRefused) as refused:
         bring(tmp_path, lines, **more)
     return [str(problem) for problem in refused.value.problems]
 

@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
 from scoring.board.standings import standings
-from scoring.worker.rescoring import NotScored, score_again
+from scoring.worker.rescoring import score_again
 from tasks.models import ExtraTries, Organiser, Phase, Submission
 from tasks.submissions.refusals import QuotaExceeded
 from tasks.submissions.submit import quota
@@ -118,7 +119,7 @@ def test_an_excluded_run_cannot_be_chosen(client, phase, team, organiser):
 
 def test_a_refused_file_cannot_be_scored_again(phase, team, organiser):
     run = factories.make_submission(phase=phase, team=team, status="failed", problems=[{"message": "no"}])
-    with pytest.raises(NotScored, match="refused file"):
+    with pytest.raises(Refused, match="refused file"):
         score_again(submission=run, by=organiser)
 
 

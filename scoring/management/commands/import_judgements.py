@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.human.claim_review import JudgementsRefused, keep_file, publish, read_agreement
-from scoring.human.outcome import NotPublished
+from citeboard.core.refusals import Refused
+from scoring.human.claim_review import keep_file, publish, read_agreement
+from scoring.worker.local_copies import FileRefused
 from tasks.management.problems import refusing, told
 from tasks.models import Submission
 
@@ -30,9 +31,9 @@ class Command(BaseCommand):
         try:
             agreed = read_agreement(found, file, file.name, None)
             keep_file(submission=found, path=file, filename=file.name, by=None)
-        except JudgementsRefused as refused:
+        except FileRefused as refused:
             raise CommandError("\n".join(["nothing was kept:", *told(refused.problems)])) from refused
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
         if options["publish"]:
-            with refusing(NotPublished, words="the judgements are kept; not published: {}"):
+            with refusing(Refused, words="the judgements are kept; not published: {}"):
                 publish(submission=found, by=None)

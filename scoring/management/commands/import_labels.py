@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
-from scoring.worker.entailment_labels import LabelsRefused, import_labels
+from scoring.worker.entailment_labels import import_labels
+from scoring.worker.local_copies import FileRefused
 from tasks.management.problems import season_named, told
 
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         own = season_named(season) if season else None
         try:
             done = import_labels(path=file, filename=file.name, by=None, model=model, season=own)
-        except LabelsRefused as refused:
+        except FileRefused as refused:
             raise CommandError("\n".join(["nothing was kept:", *told(refused.problems)])) from refused
         self.stdout.write(
             f"{counted(done.added, 'label')} of {done.model} added, {done.known} were there; "

@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.worker.rescoring import NotScored, rescore_at_once, score_again, stop
+from citeboard.core.refusals import Refused
+from scoring.worker.rescoring import rescore_at_once, score_again, stop
 from tasks.management.problems import refusing
 from tasks.models import Gold, Phase, Submission
 from tasks.seasons.access import NoSuchPlace, phase_at
@@ -69,7 +70,7 @@ class Command(BaseCommand):
         run = Submission.objects.select_related("phase__task__season").filter(pk=number).first()
         if run is None:
             raise CommandError(f"there is no run {number}")
-        with refusing(NotScored):
+        with refusing(Refused):
             queued = score_again(submission=run, by=None)
         self.stdout.write(
             f"{queued} scorings of {run} queued" if queued else f"{run} is being scored already"

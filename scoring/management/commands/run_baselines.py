@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.worker.baseline_runs import NotPossible, ask, names_for
+from citeboard.core.refusals import Refused
+from scoring.worker.baseline_runs import ask, names_for
 from tasks.models import Phase, Season
 
 
@@ -56,7 +57,7 @@ class Command(BaseCommand):
             return
         try:
             asked = ask(phase=phase, names=names, by=None)
-        except NotPossible as reason:
+        except Refused as reason:
             self.stdout.write(f"{where}: {reason}")
             return
         for request in asked:

@@ -17,7 +17,7 @@ from scoring.background.kinds import jobs_of, run_to_judge
 from scoring.board.formatting import DASH, dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
 from scoring.human import outcome
-from scoring.human.claim_review import JudgementsRefused, agreement_of
+from scoring.human.claim_review import agreement_of
 from scoring.human.outcome import Agreement, means_by_class
 from scoring.human.ratings import RatingsRefused, all_disputed, texts_of
 from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
@@ -25,6 +25,7 @@ from scoring.models import CRITERIA, JudgedRun, Sheet
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
 from scoring.web import pages
 from scoring.worker.background import Kind
+from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import UploadTooLarge
 
@@ -227,7 +228,7 @@ publish_judgements, take_judgements_back = (
 def _compared(judged: JudgedRun) -> dict[str, Any]:
     try:
         agreements = agreement_of(judged)
-    except JudgementsRefused as outdated:
+    except FileRefused as outdated:
         return {"judged": judged, "outdated": sentence(outdated)}
     decided, rated = [], []
     for kind in (RECALL, PRECISION):
