@@ -18,7 +18,7 @@ from citeboard.core.storage.downloads import download
 from scoring.acts import gold as acts
 from scoring.acts import human
 from scoring.acts.seasons import MAKE_ARCHIVE
-from scoring.api.operations import does, get, post
+from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import (
     ProblemSerializer,
@@ -145,14 +145,8 @@ def sheets(request: Request, phase: Phase) -> Any:
     return Sheet.objects.filter(phase=phase).prefetch_related("annotators").order_by("pk")
 
 
-does(
-    human.ADD_ANNOTATOR,
-    "sheets/<int:pk>/annotators/",
-    "add_annotator",
-    answers=AnnotatorSerializer,
-    status=201,
-)
-does(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator", method="DELETE")
+makes(human.ADD_ANNOTATOR, "sheets/<int:pk>/annotators/", "add_annotator", answers=AnnotatorSerializer)
+deletes(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator")
 does(human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", "change_adjudication")
 does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references")
 does(human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", "answer_data_sheet")

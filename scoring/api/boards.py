@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from citeboard.core.api import INVALID, JSON
 from citeboard.teams.api import person
 from scoring.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
-from scoring.api.operations import does, get, post
+from scoring.api.operations import get, makes, post
 from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
 from scoring.api.serializers import form_of, mirror, serializer, text_list
 from scoring.board.cache import phase_page
@@ -464,6 +464,4 @@ def errata(request: Request, phase: Phase) -> Any:
     return errata_for(phase, audience_of(phase, request.user))
 
 
-does(
-    PUBLISH_ERRATUM, "phases/<int:pk>/errata/", form=ErratumSerializer, answers=ErratumSerializer, status=201
-)
+makes(PUBLISH_ERRATUM, "phases/<int:pk>/errata/", form=ErratumSerializer, answers=ErratumSerializer)

@@ -323,6 +323,9 @@ def does(
     operation(method, address, **{**found, **declared})(function)
 
 
+makes, deletes = partial(does, status=201), partial(does, method="DELETE")
+
+
 def _finder(act: Act, address: str) -> Callable[..., Any]:
     """Finds what an address names last: in what stands before it, or by its number alone."""
     names = [part.partition(":")[2].rstrip(">") for part in address.split("/") if part.startswith("<")]

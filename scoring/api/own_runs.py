@@ -18,7 +18,7 @@ from citeboard.core.api import FORBIDDEN, JSON, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.storage.downloads import download
 from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_runs
-from scoring.api.operations import does, get
+from scoring.api.operations import deletes, does, get
 from scoring.api.sending import CardForm, card_in
 from scoring.api.serializers import Address, ProblemSerializer, mirror, serializer
 from scoring.board.differences import hidden_of
@@ -285,11 +285,10 @@ def run(request: Request, submission: Submission) -> HttpResponseBase:
     )
 
 
-does(
+deletes(
     DELETE_FILE,
     "submissions/<int:pk>/run/",
     "delete_run_file",
-    method="DELETE",
     responses={403: FORBIDDEN, 409: RUN_CHANGED[409]},
     without=400,
 )

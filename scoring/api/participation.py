@@ -15,7 +15,7 @@ from citeboard.teams.models import Team, User
 from scoring.acts import phases as phase_acts
 from scoring.acts import seasons as acts
 from scoring.acts.runs import CONFIRM, CONTEST
-from scoring.api.operations import does, get, post
+from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.own_runs import RUN_CHANGED
 from scoring.api.seasons import ExtraTriesSerializer, phase_to_organise
 from scoring.api.serializers import form_of, mirror_of_model, serializer, text_list
@@ -59,12 +59,7 @@ def registrations(request: Request, season: models.Season) -> QuerySet[models.Re
 
 
 does(acts.ENTER, "seasons/<slug:slug>/registrations/", answers=RegistrationSerializer)
-does(
-    acts.TAKE_BACK_ENTRY,
-    "seasons/<slug:slug>/registrations/<slug:team>/",
-    method="DELETE",
-    name="registration",
-)
+deletes(acts.TAKE_BACK_ENTRY, "seasons/<slug:slug>/registrations/<slug:team>/", name="registration")
 does(
     acts.DECIDE,
     "seasons/<slug:slug>/registrations/<slug:team>/decision/",
@@ -106,7 +101,7 @@ def terms(request: Request, season: models.Season) -> models.Terms:
     return version
 
 
-does(acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer, status=201)
+makes(acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer)
 does(
     acts.ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
@@ -138,7 +133,7 @@ def questions(request: Request, season: models.Season) -> QuerySet[models.Questi
     return readable_questions(season, request.user)
 
 
-does(acts.ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer, status=201)
+makes(acts.ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer)
 does(
     acts.ANSWER, "seasons/<slug:slug>/questions/<int:question>/answer/", "answer", answers=QuestionSerializer
 )
@@ -174,7 +169,7 @@ does(
     answers=AnnouncedSerializer,
     name="one-announcement",
 )
-does(acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/", method="DELETE")
+deletes(acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/")
 does(acts.MAIL_TEAMS, "seasons/<slug:slug>/mails/", gives=lambda request, made: None, name="mails")
 ReportSerializer = mirror_of_model(
     "Report",
@@ -306,7 +301,7 @@ def tries_to_take_back(user: object, pk: int, number: int) -> ExtraTries:
     return get_object_or_404(rows, pk=number, phase=phase_to_organise(user, pk))
 
 
-does(
+makes(
     phase_acts.GIVE_TRIES,
     "phases/<int:pk>/extra-tries/",
     takes=lambda request, phase, sent: {
@@ -314,12 +309,10 @@ does(
         "team": get_object_or_404(Team, slug=sent["team"], registrations__season=phase.task.season_id),
     },
     answers=ExtraTriesSerializer,
-    status=201,
 )
-does(
+deletes(
     phase_acts.TAKE_TRIES_BACK,
     "phases/<int:pk>/extra-tries/<int:given>/",
-    method="DELETE",
     of=tries_to_take_back,
     name="extra-tries-back",
 )

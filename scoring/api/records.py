@@ -13,7 +13,7 @@ from citeboard.core.api import INVALID
 from citeboard.core.models import AuditEntry
 from scoring.acts import seasons as acts
 from scoring.acts.declared import in_season
-from scoring.api.operations import does, get
+from scoring.api.operations import deletes, does, get, makes
 from scoring.api.seasons import phase_to_organise
 from scoring.api.serializers import mirror, mirror_of_model, serializer
 from scoring.board.standings import standings
@@ -193,19 +193,13 @@ def _acknowledgement(note: Acknowledgement) -> dict[str, Any]:
     return {"id": note.pk, "note": note.note, "by": str(note.by or ""), "at": note.at}
 
 
-does(
+makes(
     acts.ACKNOWLEDGE,
     "seasons/<slug:slug>/failures/",
     gives=lambda request, note: _acknowledgement(note),
     answers=AcknowledgementSerializer,
-    status=201,
 )
-does(
-    acts.TAKE_ACKNOWLEDGEMENT_BACK,
-    "seasons/<slug:slug>/failures/<int:acknowledgement>/",
-    method="DELETE",
-    name="failure",
-)
+deletes(acts.TAKE_ACKNOWLEDGEMENT_BACK, "seasons/<slug:slug>/failures/<int:acknowledgement>/", name="failure")
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -244,8 +238,8 @@ def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
     return Webhook.objects.filter(season=season)
 
 
-does(acts.MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer, status=201)
-does(acts.REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", method="DELETE", name="webhook")
+makes(acts.MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer)
+deletes(acts.REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook")
 does(
     acts.RENEW_SECRET,
     "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",

@@ -114,12 +114,11 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
     return None
 
 
-operations.does(
+operations.makes(
     FROM_PRESET,
     "new-season/<slug:preset>/",
     "season_from_preset",
     answers=mirror_of_model("Made", Season, "The draft.", "slug title"),
-    status=201,
     responses={422: REFUSED},
     name="new-season-preset",
 )
@@ -131,13 +130,12 @@ def _with_new_name(request: Request, season: Season, sent: Mapping[str, Any]) ->
     return sent
 
 
-operations.does(
+operations.makes(
     CLONE,
     "seasons/<slug:slug>/clone/",
     "clone",
     takes=_with_new_name,
     answers=mirror_of_model("Cloned", Season, "The draft.", "slug title"),
-    status=201,
     responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
 )
 
@@ -292,12 +290,11 @@ operations.does(
     is_upload=True,
 )
 REFUSED_FILE = OpenApiResponse(RejectedRun, "The gold or the declaration was refused; nothing was kept.")
-operations.does(
+operations.makes(
     DECLARE,
     "seasons/<slug:slug>/declared-tasks/",
     "declare_task",
     answers=mirror_of_model("DeclaredTask", Task, "The task.", "id slug title"),
-    status=201,
     responses={422: REFUSED_FILE},
     is_upload=True,
 )
@@ -374,6 +371,6 @@ operations.does(
     gives=lambda request, made: {"queued": made[1]},
     answers=QueuedSerializer,
 )
-operations.does(DELETE_TASK, "tasks/<int:pk>/", method="DELETE", name="task")
-operations.does(DELETE_PHASE, "phases/<int:pk>/", method="DELETE", name="phase")
+operations.deletes(DELETE_TASK, "tasks/<int:pk>/", name="task")
+operations.deletes(DELETE_PHASE, "phases/<int:pk>/", name="phase")
 operations.does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

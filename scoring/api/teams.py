@@ -17,7 +17,7 @@ from citeboard.teams.membership import decline_mailed, mailed_invitation_for, se
 from citeboard.teams.models import MailedInvitation, Membership, Team
 from scoring.acts import seasons as season_acts
 from scoring.acts import teams as acts
-from scoring.api.operations import does, get, post
+from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.serializers import Address, address, mirror_of_model, serializer
 from scoring.board.public_results import Result, public_system, public_team
 from scoring.exchange.results import place
@@ -86,7 +86,7 @@ def _founded(request: Request, team: Team) -> Response:
     return Response(answer, status=201, headers={"Location": address(request, "api:team", team.slug)})
 
 
-does(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer, status=201)
+makes(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer)
 
 
 @get("teams/<slug:slug>/", of=team_for_member, answers=TeamSerializer)
@@ -95,7 +95,7 @@ def team(request: Request, team: Team) -> Team:
     return _own_team(request, team)
 
 
-does(
+makes(
     acts.RENEW_INVITATION,
     "teams/<slug:slug>/invitation/",
     "invitation",
@@ -104,9 +104,8 @@ does(
         "expires_at": made.expires_at,
     },
     answers=InvitationSerializer,
-    status=201,
 )
-does(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation", method="DELETE")
+deletes(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation")
 
 
 @post("join/", form=JoinForm, answers=TeamSerializer)
@@ -126,13 +125,7 @@ def _secret(link: str) -> str:
     return link.rstrip("/").rpartition("/")[2]
 
 
-does(
-    acts.REMOVE_MEMBER,
-    "teams/<slug:slug>/members/<int:member>/",
-    "remove_member",
-    method="DELETE",
-    name="member",
-)
+deletes(acts.REMOVE_MEMBER, "teams/<slug:slug>/members/<int:member>/", "remove_member", name="member")
 does(
     acts.HAND_OVER,
     "teams/<slug:slug>/members/<int:member>/lead/",
@@ -245,12 +238,11 @@ def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
     return MailedInvitation.objects.filter(team=team)
 
 
-does(acts.INVITE, "teams/<slug:slug>/invitations/", "invite", answers=InvitedSerializer, status=201)
-does(
+makes(acts.INVITE, "teams/<slug:slug>/invitations/", "invite", answers=InvitedSerializer)
+deletes(
     acts.WITHDRAW_INVITATION,
     "teams/<slug:slug>/invitations/<int:invited>/",
     "withdraw_invitation",
-    method="DELETE",
     name="invited",
 )
 JoinRequestSerializer = mirror_of_model(
@@ -264,7 +256,7 @@ JoinRequestSerializer = mirror_of_model(
     affiliation=serializers.CharField(source="user.affiliation"),
     address=serializers.EmailField(source="user.email"),
 )
-does(season_acts.ASK_TO_JOIN, "seasons/<slug:slug>/join-requests/", answers=JoinRequestSerializer, status=201)
+makes(season_acts.ASK_TO_JOIN, "seasons/<slug:slug>/join-requests/", answers=JoinRequestSerializer)
 
 
 @get("join-requests/", pages=JoinRequestSerializer, name="own-join-requests")
@@ -273,7 +265,7 @@ def own_requests(request: Request) -> QuerySet[JoinRequest]:
     return entries.requests_of(request.user).select_related("user")
 
 
-does(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", method="DELETE", name="own-join-request")
+deletes(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", name="own-join-request")
 
 
 @get("teams/<slug:slug>/join-requests/", of=team_for_member, pages=JoinRequestSerializer)
@@ -304,13 +296,7 @@ def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
     return merge_proposals(team)
 
 
-does(
-    acts.PROPOSE_MERGE,
-    "teams/<slug:slug>/merges/",
-    "propose_merge",
-    answers=MergeProposalSerializer,
-    status=201,
-)
+makes(acts.PROPOSE_MERGE, "teams/<slug:slug>/merges/", "propose_merge", answers=MergeProposalSerializer)
 does(
     acts.ANSWER_MERGE,
     "teams/<slug:slug>/merges/<int:proposal>/",
