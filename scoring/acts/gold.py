@@ -29,7 +29,7 @@ from scoring.worker import baseline_runs, rescoring
 from scoring.worker.background import Kind, ask
 from scoring.worker.entailment_labels import Imported, models_of_season, share_labels
 from tasks.gold import gold_files
-from tasks.models import Gold, Phase, Season, Submission, Task
+from tasks.models import Gold, Phase, Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions.uploads import received, upload_limit
 from tasks.webhooks.services import TO_TAKE_BACK
@@ -126,12 +126,6 @@ def packed_gold(filled: Mapping[str, Any], by: User) -> Mapping[str, Any]:
 def stored_gold(filled: Mapping[str, Any]) -> str:
     """The name under which what was packed is found again."""
     return signing.dumps([kept.file for kept in filled["packed"]], salt=STORED)
-
-
-def _publish(
-    *, season: Season, splits: list[tuple[Task, str]], packed: Any, reason: str, again: bool, by: User
-) -> list[rescoring.NewGold]:
-    return rescoring.publish_gold(splits=splits, packed=packed, reason=reason, by=by, again=again)
 
 
 class VersionForm(ActForm):
@@ -272,7 +266,7 @@ def _make_sheet(*, phase: Phase, instances: int, seed: int, runs: Sequence[str],
 
 
 PUBLISH_GOLD = by_organisers(
-    _publish,
+    rescoring.publish_gold,
     "Publish a new version of the gold; every run is scored against it.",
     form=GoldForm,
     is_rehearsed=True,

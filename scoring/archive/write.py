@@ -263,7 +263,7 @@ class _Writing:
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows
         self._text(board.json_path, as_json(board.board, rows, figures_of(rows)))
-        self._text(board.tests_path, _json(_tests(board.board)))
+        self._text(tests_of(board.json_path), _json(_tests(board.board)))
         has_chart = board.board.ranking is not None
         if has_chart:
             self._text(board.chart_path, board.chart())
@@ -289,14 +289,12 @@ def _tests(board: Board) -> dict[str, Any]:
     """The paired tests that its ranks rest on, of two runs each."""
     runs = {row.evaluation: row.submission for row in board.rows if row.rank is not None}
     metric = board.ranking.metric if board.ranking else ""
-    rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric).order_by(
-        "first", "second"
-    )
-    names = (*FOUND, "test", "trials", "seed")
+    rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)
     tests = [
-        {"first": runs[row.first_id], "second": runs[row.second_id]}
-        | {name: getattr(row, name) for name in names}
-        for row in rows
+        {**row, "first": runs[row["first"]], "second": runs[row["second"]]}
+        for row in rows.order_by("first", "second").values(
+            "first", "second", *FOUND, "test", "trials", "seed"
+        )
     ]
     return {"metric": metric, "tests": tests}
 
@@ -321,10 +319,6 @@ class ArchivedBoard:
     @property
     def json_path(self) -> str:
         return f"boards/{self.name}.json"
-
-    @property
-    def tests_path(self) -> str:
-        return tests_of(self.json_path)
 
     @property
     def page_path(self) -> str:

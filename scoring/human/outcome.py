@@ -42,22 +42,16 @@ from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 
 
-def ratings_by_annotator(sheet: Sheet, criterion: str) -> "Ratings":
-    first = sheet.annotators.filter(is_adjudicator=False)
-    ratings: dict[str, dict[Item, int]] = {str(annotator): {} for annotator in first}
-    rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
-    for name, *text, value in rows.values_list("annotator__name", "text__instance", "text", criterion):
-        ratings[name][tuple(text)] = value
-    return ratings
-
-
 def agreement(sheet: Sheet) -> "dict[str, Agreement]":
-    return {criterion: agreement_of(ratings_by_annotator(sheet, criterion)) for criterion in CRITERIA}
-
-
-def system_means(sheet: Sheet, criterion: str) -> "dict[int, Mean]":
-    rated = final_ratings(sheet, criterion)
-    return means([(one.run, one.position - 1, one.value) for one in rated], sheet.instances.count())
+    first = sheet.annotators.filter(is_adjudicator=False)
+    rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
+    found = {}
+    for criterion in CRITERIA:
+        ratings: dict[str, dict[Item, int]] = {str(annotator): {} for annotator in first}
+        for name, *text, value in rows.values_list("annotator__name", "text__instance", "text", criterion):
+            ratings[name][tuple(text)] = value
+        found[criterion] = agreement_of(ratings)
+    return found
 
 
 def unfinished(sheet: Sheet) -> list[str]:
@@ -138,7 +132,9 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
         # From which distance an adjudicator decided, and on how many texts; nothing where none could.
         distance = sheet.adjudicated_from
         adjudicated = {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]} if distance else {}
-        for run, mean in system_means(sheet, criterion).items():
+        rated = final_ratings(sheet, criterion)
+        own = [(one.run, one.position - 1, one.value) for one in rated]
+        for run, mean in means(own, sheet.instances.count()).items():
             parts = {
                 **human_columns.column_parts(sheet),
                 "n": mean.n,

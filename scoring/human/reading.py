@@ -4,8 +4,8 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from citeboard.core.confined import UPLOAD
@@ -19,16 +19,8 @@ MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
 ITEMS = "items.json"
 
 
-@dataclass(frozen=True)
-class Form:
-    code: str
-    criteria: Sequence[str]
-    lowest: int
-    highest: int
-
-
 def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
-    shown, form = facts["filename"], Form(**facts["form"])
+    shown, form = facts["filename"], SimpleNamespace(**facts["form"])
     rated: dict[str, dict[str, int]] = {}
     try:
         text = _text(shown)
@@ -96,7 +88,7 @@ def _rows(
 
 
 def _faults(
-    row: Mapping[str, str], form: Form, codes: set[str], seen: Mapping[str, object]
+    row: Mapping[str, str], form: SimpleNamespace, codes: set[str], seen: Mapping[str, object]
 ) -> Iterator[tuple[str, str]]:
     code = row[form.code]
     if code not in codes:

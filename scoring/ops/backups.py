@@ -149,11 +149,8 @@ def _link(file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder:
 
 def _copied(file: NamedFile, folder: Path) -> bool:
     path = folder / file.name
-    if (
-        path.exists()
-        and (path.stat().st_nlink > 1 or file.sha256)
-        and digest_of(path)[1].startswith(file.sha256)
-    ):
+    is_known = path.exists() and (path.stat().st_nlink > 1 or file.sha256)
+    if is_known and digest_of(path)[1].startswith(file.sha256):
         return True
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -248,20 +245,12 @@ def board_digests() -> dict[str, str]:
 
 def _digest(board: Board) -> str:
     names = {column.name: column.metric for column in board.columns}
-    facts = [
-        [column.metric for column in board.columns],
-        [
-            [
-                row.submission,
-                row.system,
-                row.team,
-                row.kind,
-                [row.rank, row.rank_low, row.rank_high],
-                sorted((names[name], *cell[1:]) for name, cell in row.scores.items()),
-            ]
-            for row in board.rows
-        ],
-    ]
+    rows = []
+    for row in board.rows:
+        scores = sorted((names[name], *cell[1:]) for name, cell in row.scores.items())
+        ranks = [row.rank, row.rank_low, row.rank_high]
+        rows.append([row.submission, row.system, row.team, row.kind, ranks, scores])
+    facts = [[column.metric for column in board.columns], rows]
     return hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -330,7 +319,7 @@ def _make_tables(migrations: list[str]) -> None:
     with connection.cursor() as cursor:
         for table in _own_tables():
             cursor.execute(f"DROP TABLE {_quoted(table)} CASCADE")
-    wanted = {(app, name) for app, name in (migration.split(".", 1) for migration in migrations)}
+    wanted = {(app, name) for app, _dot, name in (migration.partition(".") for migration in migrations)}
     executor = MigrationExecutor(connection)
     # No signal is sent, as what would follow from it is in the backup's tables.
     nodes = executor.loader.graph.node_map
@@ -373,15 +362,13 @@ def _quoted(name: str) -> str:
 
 KEY_FILE = "secret-key"
 INCLUDED = "included"
-FROM_ENVIRONMENT = "absent: the environment gives it"
-LEFT_OUT = "absent: it was left out"
 
 
 def write_secret(folder: Path, *, is_wanted: bool) -> str:
     if is_given():
-        return FROM_ENVIRONMENT
+        return "absent: the environment gives it"
     if not is_wanted:
-        return LEFT_OUT
+        return "absent: it was left out"
     shutil.copyfile(settings.DATA_DIR / KEY_FILE, folder / KEY_FILE)
     return INCLUDED
 
@@ -481,11 +468,6 @@ def _differing(manifest: Manifest) -> Iterator[str]:
 
 
 def _stored_digest(name: str) -> str | None:
-    digest = hashlib.sha256()
-    try:
-        with default_storage.open(name, "rb") as stored:
-            while part := stored.read(CHUNK):
-                digest.update(part)
-    except FileNotFoundError:
-        return None
-    return digest.hexdigest()
+    with suppress(FileNotFoundError), default_storage.open(name, "rb") as stored:
+        return hashlib.file_digest(stored, "sha256").hexdigest()
+    return None

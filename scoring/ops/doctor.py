@@ -86,10 +86,9 @@ Said = tuple[State, str, str]
 def _settings() -> Said:
     issues = checks.run_checks(include_deployment_checks=False)
     serious = [message for message in issues if message.is_serious()]
-    if serious:
-        return State.BAD, "; ".join(message.msg for message in serious), serious[0].hint or ""
-    if issues:
-        return State.ODD, "; ".join(message.msg for message in issues), issues[0].hint or ""
+    if told := serious or issues:
+        state = State.BAD if serious else State.ODD
+        return state, "; ".join(message.msg for message in told), told[0].hint or ""
     return State.GOOD, "nothing contradicts itself", ""
 
 
@@ -248,13 +247,9 @@ def _workers() -> Said:
         return State.BAD, _("no group of workers gives a sign of life"), advice
     hosts = sorted({group.host for group in groups} | owners)
     restarts = sum(group.reincarnations for group in groups)
-    words = _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % {
-        "groups": counted(len(groups), "group"),
-        "jobs": counted(busy.count(), "job"),
-        "hosts": ", ".join(hosts),
-        "workers": counted(restarts, "worker"),
-    }
-    return State.GOOD, words, ""
+    facts = {"groups": counted(len(groups), "group"), "jobs": counted(busy.count(), "job")}
+    facts |= {"hosts": ", ".join(hosts), "workers": counted(restarts, "worker")}
+    return State.GOOD, _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % facts, ""
 
 
 def _trouble_of_signs() -> str:
@@ -341,10 +336,8 @@ def _ago(then: dt.datetime) -> str:
 def _receipts() -> Said:
     waiting = LogEntry.objects.filter(index=None).count()
     if lost := why_lost():
-        words = _("%(receipts)s cannot be signed, since %(reason)s") % {
-            "receipts": counted(waiting, "receipt"),
-            "reason": lost,
-        }
+        facts = {"receipts": counted(waiting, "receipt"), "reason": lost}
+        words = _("%(receipts)s cannot be signed, since %(reason)s") % facts
         advice = _(
             "Give the site the secret key back that it had, or the key in CITEBOARD_RECEIPT_KEY; if it is "
             "gone, `manage.py receipt_key --replace` makes another one."

@@ -59,11 +59,7 @@ class Progress:
 
     @property
     def figure(self) -> Bars:
-        kinds = (
-            (_("scored"), "scored"),
-            (_("on the way"), "moving"),
-            (_("not scored"), "not_scored"),
-        )
+        kinds = ((_("scored"), "scored"), (_("on the way"), "moving"), (_("not scored"), "not_scored"))
         return Bars(
             title=_("Runs by day"),
             labels=[date_format(day.day, _("d M")) for day in self.days],
@@ -79,40 +75,22 @@ def progress_of(season: Season) -> Progress:
     runs = Submission.objects.filter(phase__task__season=season)
     sizes = runs.aggregate(n=Count("pk"), size=Coalesce(Sum("size"), 0))
     is_queued = Q(state=Job.State.QUEUED)
-    unended = Job.objects.filter(
-        submission__phase__task__season=season, state__in=(Job.State.QUEUED, Job.State.RUNNING)
+    unended = Job.objects.filter(submission__phase__task__season=season)
+    unended = unended.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
+    queues = unended.values("queue").annotate(
+        queued=Count("pk", filter=is_queued),
+        running=Count("pk", filter=~is_queued),
+        oldest=Min("created_at", filter=is_queued),
     )
-    queues = (
-        unended.order_by()
-        .values("queue")
-        .annotate(
-            queued=Count("pk", filter=is_queued),
-            running=Count("pk", filter=~is_queued),
-            oldest=Min("created_at", filter=is_queued),
-        )
-    )
-    rows = (
-        Submission.objects.filter(phase__task__season=season, team__isnull=False)
-        .order_by()
-        .annotate(day=TruncDate("submitted_at", tzinfo=dt.UTC))
-        .values("day")
-        .annotate(
-            n=Count("pk"),
-            scored=Count("pk", filter=Q(status=Status.SCORED)),
-            moving=Count("pk", filter=Q(status__in=Submission.MOVING)),
-        )
-        .order_by("-day")[:DAYS]
+    is_scored, is_moving = Q(status=Status.SCORED), Q(status__in=Submission.MOVING)
+    days = runs.filter(team__isnull=False).annotate(day=TruncDate("submitted_at", tzinfo=dt.UTC)).order_by()
+    rows = days.values("day").annotate(
+        scored=Count("pk", filter=is_scored),
+        moving=Count("pk", filter=is_moving),
+        not_scored=Count("pk", filter=~is_scored & ~is_moving),
     )
     return Progress(
-        days=[
-            Day(
-                day=row["day"],
-                scored=row["scored"],
-                moving=row["moving"],
-                not_scored=row["n"] - row["scored"] - row["moving"],
-            )
-            for row in reversed(rows)
-        ],
+        days=[Day(**row) for row in reversed(rows.order_by("-day")[:DAYS])],
         queues=[Waiting(**row) for row in queues.order_by("queue")],
         times=_times(season),
         runs=sizes["n"],
@@ -142,30 +120,22 @@ def _times(season: Season) -> Times | None:
 
 
 def failed_runs(season: Season) -> QuerySet[Submission]:
-    made_good = Submission.objects.filter(
-        phase=OuterRef("phase"),
-        team=OuterRef("team"),
-        number__gt=OuterRef("number"),
-        status=Submission.Status.SCORED,
+    later = Submission.objects.filter(
+        phase=OuterRef("phase"), team=OuterRef("team"), number__gt=OuterRef("number"), status=Status.SCORED
     )
-    runs = Submission.objects.filter(phase__task__season=season, status=Submission.Status.FAILED)
-    return (
-        runs.exclude(Exists(made_good)).select_related("phase__task", "team").order_by("-status_since", "-pk")
-    )
+    runs = Submission.objects.filter(~Exists(later), phase__task__season=season, status=Status.FAILED)
+    return runs.select_related("phase__task", "team").order_by("-status_since", "-pk")
 
 
 def failed_rescorings(season: Season) -> QuerySet[Job]:
     newest = Gold.objects.filter(task=OuterRef("gold__task"), split=OuterRef("gold__split"))
     jobs = Job.objects.filter(
+        ~Exists(newest.filter(number__gt=OuterRef("gold__number"))),
         submission__phase__task__season=season,
-        submission__status=Submission.Status.SCORED,
+        submission__status=Status.SCORED,
         state=Job.State.FAILED,
-    )
-    return (
-        jobs.exclude(Exists(newest.filter(number__gt=OuterRef("gold__number"))))
-        .select_related("submission__phase__task", "submission__team", "gold")
-        .order_by("-finished_at", "-pk")
-    )
+    ).select_related("submission__phase__task", "submission__team", "gold")
+    return jobs.order_by("-finished_at", "-pk")
 
 
 def acknowledged(season: Season) -> QuerySet[Acknowledgement]:

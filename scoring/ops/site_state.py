@@ -265,18 +265,11 @@ class _Rows(Collector):
         ended = Job.objects.filter(state=Job.State.DONE, finished_at__gt=now - RECENT).order_by()
         times = ended.filter(started_at__gt=now - dt.timedelta(days=1)).values_list("kind")
         steps = list(times.annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN)))
+        means, longest = ({row[0]: row[place].total_seconds() for row in steps} for place in (2, 3))
         for name, about, values in (
             ("jobs_done_recently", "Jobs done", {step: number for step, number, *_ in steps}),
-            (
-                "job_seconds_mean",
-                "Mean seconds of the jobs done",
-                {row[0]: row[2].total_seconds() for row in steps},
-            ),
-            (
-                "job_seconds_max",
-                "Seconds of the longest job done",
-                {row[0]: row[3].total_seconds() for row in steps},
-            ),
+            ("job_seconds_mean", "Mean seconds of the jobs done", means),
+            ("job_seconds_max", "Seconds of the longest job done", longest),
         ):
             yield _gauge(f"citeboard_{name}", f"{about} within the last hour.", "step", values)
 

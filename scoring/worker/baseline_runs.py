@@ -1,6 +1,6 @@
 """Built-in baselines and the human line: asked for, computed once for what they depend on, and kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -50,9 +50,8 @@ class Asked:
 
 def names_for(phase: Phase) -> list[str]:
     names = list(baselines.baselines_of(phase.task.task_type))
-    return (
-        [*names, HUMAN] if phase.task.type in baselines.HAVE_HUMAN_LINE and baselines.has_papers() else names
-    )
+    has_line = phase.task.type in baselines.HAVE_HUMAN_LINE and baselines.has_papers()
+    return [*names, HUMAN] if has_line else names
 
 
 def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
@@ -102,31 +101,24 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
         Task.objects.select_for_update().get(pk=phase.task_id)
         runs = built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
         if name != HUMAN:
-            options = options_digest(phase.task.options)
-            runs = runs.filter(
-                jobs__in=Job.objects.filter(kind=Job.Kind.WRITE, gold=gold, options_digest=options)
-            )
+            written = Job.objects.filter(kind=Job.Kind.WRITE, gold=gold)
+            runs = runs.filter(jobs__in=written.filter(options_digest=options_digest(phase.task.options)))
         run = runs.first()
         if run is None:
-            last = (
-                Submission.objects.filter(phase=phase, team=None).aggregate(last=Max("number"))["last"] or 0
-            )
+            without_team = Submission.objects.filter(phase=phase, team=None)
+            last = without_team.aggregate(last=Max("number"))["last"] or 0
             at = timezone.now()
             if name == HUMAN:
-                facts = {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
+                kind, system, words = Kind.HUMAN, HUMAN_SYSTEM, HUMAN_DESCRIPTION
             else:
-                facts = {
-                    "kind": Kind.BASELINE,
-                    "system": name,
-                    "description": described(baselines.baseline(name, phase.task.task_type)),
-                }
+                words = described(baselines.baseline(name, phase.task.task_type))
+                kind, system = Kind.BASELINE, name
+            facts = {"kind": kind, "system": system, "description": words}
             run = Submission.objects.create(
                 phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
             )
-            if name == HUMAN:
-                create_jobs(run, gold)
-            else:
-                create_writing_job(run, gold)
+            queue: Callable[[Submission, Gold], object] = create_jobs if name == HUMAN else create_writing_job
+            queue(run, gold)
             return Asked(name=name, submission=run, is_new=True)
         # What failed begins again, and jobs that are missing are made.
         made = [] if run.is_unwritten else create_jobs(run, gold)

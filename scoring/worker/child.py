@@ -1,6 +1,7 @@
 """A scorer as its worker sees it: a process of its own, its folder, what it says and how it ends."""
 
 import fcntl
+import itertools
 import json
 import os
 import select
@@ -164,16 +165,12 @@ class Scorer:
 
     def results(self) -> Iterator[dict[str, Any]]:
         """What the scorer has printed since this was asked for last: a line for each rule set."""
-        with self._printed.open("rb") as file:
-            file.seek(self._read)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                self._read += len(line)
-                with suppress(ValueError):
-                    result = json.loads(line.lstrip(b","))
-                    if isinstance(result, dict):
-                        yield result
+        for line in _lines(self._printed, self._read):
+            self._read += len(line)
+            with suppress(ValueError):
+                result = json.loads(line.lstrip(b","))
+                if isinstance(result, dict):
+                    yield result
 
     @property
     def has_refused_all(self) -> bool:
@@ -250,6 +247,13 @@ class Scorer:
         return self._scorer_command.doing if self._scorer_command else "Nothing"
 
 
+def _lines(path: Path, place: int) -> Iterator[bytes]:
+    """The whole ones from this place on."""
+    with path.open("rb") as file:
+        file.seek(place)
+        yield from itertools.takewhile(lambda line: line.endswith(b"\n"), file)
+
+
 class _Told:
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -262,13 +266,9 @@ class _Told:
         self._read = 0
 
     def read(self) -> None:
-        with self.path.open("rb") as file:
-            file.seek(self._read)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                self._read += len(line)
-                self._note(line.decode("utf-8", "replace").rstrip())
+        for line in _lines(self.path, self._read):
+            self._read += len(line)
+            self._note(line.decode("utf-8", "replace").rstrip())
 
     def _note(self, line: str) -> None:
         try:

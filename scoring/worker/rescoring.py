@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
@@ -305,17 +306,10 @@ def pack_gold(
         raise GoldRefused(refused.problems) from refused
 
 
-def publish_gold(
-    *,
-    splits: Sequence[tuple[Task, str]],
-    packed: Sequence[KeptGold],
-    reason: str,
-    by: User,
-    again: bool = False,
-) -> list[NewGold]:
+def publish_gold(*, season: Season, by: User, **published: Any) -> list[NewGold]:
     """Make it the next version of each split; the same content makes none."""
-    with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
-        made = publish_packed(splits=splits, packed=packed, reason=reason, by=by, again=again)
+    with transaction.atomic(), nothing_early(season, by=by):
+        made = publish_packed(by=by, **published)
     score_new(made, by=by)
     return made
 
@@ -336,11 +330,9 @@ def publish_packed(
         phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
         made.append(NewGold(gold, is_new, phases))
         if is_new:
-            facts = {"version": gold.number, "task": task, "reason": reason}
+            facts, place = {"version": gold.number, "task": task, "reason": reason}, task.season
             changes = [gold_change(before, gold)]
-            audit.record(
-                "gold-added", actor=by, subject=gold, place=task.season, facts=facts, changes=changes
-            )
+            audit.record("gold-added", actor=by, subject=gold, place=place, facts=facts, changes=changes)
     return made
 
 
