@@ -403,11 +403,7 @@ class PresetForm(ActForm):
         label=_("Time zone"), max_length=60, initial="AoE", help_text=_("Such as Europe/Rome, UTC or AoE.")
     )
     only_on_pages = ("task_type", "time_zone")
-    only_in_api = {
-        "task_type": forms.CharField(),
-        "time_zone": forms.CharField(),
-        "dates": forms.JSONField(),
-    }
+    only_in_api = {"task_type": forms.CharField(), "time_zone": forms.CharField(), "dates": forms.JSONField()}
     api = {
         "slug": "Small letters, digits and single hyphens.",
         "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "

@@ -11,12 +11,7 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path
 from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import (
-    OpenApiParameter,
-    OpenApiResponse,
-    PolymorphicProxySerializer,
-    extend_schema,
-)
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.parsers import MultiPartParser

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.teams.models import User
 from tasks.models import Job, Phase, Season, Submission
 
 
@@ -50,7 +50,7 @@ class BackgroundJob(models.Model):
     more = models.PositiveIntegerField(default=0, help_text="Problems beyond those listed.")
     result: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)
     asked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
+        User,
         on_delete=models.SET_NULL,
         null=True,
         blank=True,
@@ -67,7 +67,7 @@ class BackgroundJob(models.Model):
                 fields=["season", "kind", "digest"],
                 condition=Q(finished_at=None),
                 name="background_job_once_at_a_time",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -94,9 +94,7 @@ class Rescore(models.Model):
     """Jobs are queued some at a time, so that new runs need not wait; it ends when every run has its job."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")
-    asked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    asked_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     asked_at = models.DateTimeField(default=timezone.now)
     stopped_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -106,7 +104,7 @@ class Rescore(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["phase"], condition=Q(ended_at=None), name="rescore_once_at_a_time"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

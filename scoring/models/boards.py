@@ -42,7 +42,7 @@ class ClassLeader(models.Model):
             models.UniqueConstraint(
                 fields=["phase", "rules", "gold", "dimension", "label", "metric"],
                 name="class_leader_once_a_class",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -87,9 +87,7 @@ class BoardOrder(models.Model):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["phase", "rules"]
-        constraints = [
-            models.UniqueConstraint(fields=["phase", "rules"], name="board_order_once_a_board"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["phase", "rules"], name="board_order_once_a_board")]
 
     def __str__(self) -> str:
         return f"the order of {self.phase_id} under {self.rules}"
@@ -112,7 +110,7 @@ class ResultConfirmation(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
                 condition=~models.Q(state="contested", message=""), name="result_is_contested_with_a_message"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -133,7 +131,7 @@ class FrozenBoard(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["phase", "rules", "frozen_from"], name="frozen_board_once_an_instant"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -152,7 +150,7 @@ class MonthlyRanks(models.Model):
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["phase", "rules", "month"], name="ranks_once_a_month"),
+            models.UniqueConstraint(fields=["phase", "rules", "month"], name="ranks_once_a_month")
         ]
 
     def __str__(self) -> str:
@@ -221,7 +219,7 @@ class Snapshot(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["phase", "audience", "occasion", "digest"], name="snapshot_once_an_occasion"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -275,7 +273,7 @@ class ManualScore(models.Model):
         db_table = "scoring_outsidescore"
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["measure", "submission"], name="outside_score_once_a_run"),
+            models.UniqueConstraint(fields=["measure", "submission"], name="outside_score_once_a_run")
         ]
 
     def __str__(self) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from citeboard.teams.models import User
 from tasks.models import Job, Season
 
 #: Digests of a premise: SHA-256, or SHA-1 as the released evaluation logs have it.
@@ -52,9 +52,7 @@ class LabelImport(models.Model):
     sha256 = models.CharField(max_length=64)
     added = models.PositiveBigIntegerField(help_text="Labels that were new.")
     known = models.PositiveBigIntegerField(help_text="Labels that were there before, and are the same.")
-    imported_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    imported_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     imported_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -75,7 +73,7 @@ class EntailmentLabel(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["model", "premise", "hypothesis"], name="label_once_a_pair"),
+            models.UniqueConstraint(fields=["model", "premise", "hypothesis"], name="label_once_a_pair")
         ]
 
     def __str__(self) -> str:
@@ -101,7 +99,7 @@ class PendingPair(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["waits", "premise", "hypothesis"], name="open_pair_once_a_job"),
+            models.UniqueConstraint(fields=["waits", "premise", "hypothesis"], name="open_pair_once_a_job")
         ]
         indexes = [models.Index(fields=["premise", "hypothesis"], name="open_pair_by_text")]
 

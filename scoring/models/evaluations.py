@@ -143,7 +143,7 @@ class Evaluation(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["submission", "gold", "rules", "options_digest"], name="evaluation_once_a_scoring"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -202,9 +202,7 @@ class Score(models.Model):
 
     class Meta:
         ordering = ["shared__position"]
-        constraints = [
-            models.UniqueConstraint(fields=["evaluation", "shared"], name="score_once_a_metric"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["evaluation", "shared"], name="score_once_a_metric")]
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value}"
@@ -283,7 +281,7 @@ class Breakdown(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["evaluation", "classes"], name="breakdown_once_a_dimension"),
+            models.UniqueConstraint(fields=["evaluation", "classes"], name="breakdown_once_a_dimension")
         ]
 
     def __str__(self) -> str:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from citeboard.core.models import late_json
+from citeboard.teams.models import User
 from tasks.models import Phase, Submission
 
 LOWEST, HIGHEST = 1, 5
@@ -32,9 +32,7 @@ class Sheet(models.Model):
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="sheets")
     seed = models.PositiveIntegerField(help_text="Which instances were drawn.")
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     published_at = models.DateTimeField(null=True, blank=True)
     adjudicated_from = models.PositiveSmallIntegerField(
@@ -110,9 +108,7 @@ class SheetText(models.Model):
 class Annotator(models.Model):
     sheet = models.ForeignKey(Sheet, on_delete=models.CASCADE, related_name="annotators")
     name = models.CharField(max_length=80)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="annotates"
-    )
+    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="annotates")
     is_adjudicator = models.BooleanField(
         default=False, db_default=False, help_text="Rates what the others differ on, and decides it."
     )
@@ -160,9 +156,7 @@ class JudgedRun(models.Model):
     filename = models.CharField(max_length=200)
     sha256 = models.CharField(max_length=64)
     file = models.CharField(max_length=200, help_text="The judgements, in the statistics storage.")
-    imported_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    imported_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     imported_at = models.DateTimeField(default=timezone.now)
     published_at = models.DateTimeField(null=True, blank=True)
 

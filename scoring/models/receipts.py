@@ -43,7 +43,7 @@ class LogEntry(models.Model):
                 condition=models.Q(index=None, key=None, signature="")
                 | models.Q(index__gte=0, key__isnull=False) & ~models.Q(signature=""),
                 name="log_entry_in_its_place_is_signed",
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -117,7 +117,7 @@ class Reported(models.Model):
     class Meta:
         ordering = ["position", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["table", "key", "metric"], name="reported_once_a_row_and_metric"),
+            models.UniqueConstraint(fields=["table", "key", "metric"], name="reported_once_a_row_and_metric")
         ]
 
     def __str__(self) -> str:

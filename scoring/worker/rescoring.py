@@ -206,10 +206,7 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     task = phase.task
     options = task.task_type.checked_options(task.options)
     own = Evaluation.objects.filter(
-        phase=phase,
-        gold=gold,
-        options_digest=options_digest(task.options),
-        submission__status=Status.SCORED,
+        phase=phase, gold=gold, options_digest=options_digest(task.options), submission__status=Status.SCORED
     )
     found = Q(pk__in=())
     for rules in task.rules:

@@ -19,10 +19,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help="as `python -m scoring decide` writes it")
         parser.add_argument(
-            "--model",
-            default="",
-            metavar="NAME",
-            help="whose labels they are, where the file does not say",
+            "--model", default="", metavar="NAME", help="whose labels they are, where the file does not say"
         )
 
         parser.add_argument(
