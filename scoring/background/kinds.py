@@ -179,24 +179,18 @@ STILL_GIVEN = dt.timedelta(hours=1)
 
 def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
     """The kept one where the season shows what it showed then, otherwise a job that makes it."""
-    found = kept_paper(paper)
-    if found is not None and found.result["state"] == state_of(paper):
+    if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
         # One at a time, however often what it shows changes meanwhile: a worker makes it of what is then.
         return moving
-    given = {"state": state_of(paper)}
-    return ask(Kind.PAPER, paper.season, given, by=_viewer(paper))
+    return ask(Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer(paper))
 
 
 def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    made = BackgroundJob.objects.filter(
-        kind=Kind.PAPER, job__state=State.DONE, season=paper.season, asked_by=_viewer(paper)
-    ).select_related("job")
+    made = _papers(paper).filter(job__state=State.DONE).order_by("-finished_at", "-pk")
     rights, state = rights_of(paper), state_of(paper)
-    allowed = [
-        job for job in made.order_by("-finished_at", "-pk") if job.result["rights"] == rights and job.file
-    ]
+    allowed = [job for job in made if job.result["rights"] == rights and job.file]
     exact = next((job for job in allowed if job.result["state"] == state), None)
     recent = (job for job in allowed if job.finished_at and timezone.now() - job.finished_at < STILL_GIVEN)
     return exact or next(recent, None)
@@ -207,8 +201,12 @@ def is_current(job: BackgroundJob, paper: OverviewPaper) -> bool:
 
 
 def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    moving = BackgroundJob.objects.filter(kind=Kind.PAPER, finished_at=None, season=paper.season)
-    return moving.filter(asked_by=_viewer(paper)).select_related("job").first()
+    return _papers(paper).filter(finished_at=None).first()
+
+
+def _papers(paper: OverviewPaper) -> QuerySet[BackgroundJob]:
+    made = BackgroundJob.objects.filter(kind=Kind.PAPER, season=paper.season, asked_by=_viewer(paper))
+    return made.select_related("job")
 
 
 def paper_of(job: BackgroundJob) -> OverviewPaper:
@@ -347,8 +345,7 @@ def waits_for(job: BackgroundJob) -> str:
         return ""
     if job.reason:
         return job.reason
-    cause = why_unserved(Job.LIGHT)
-    if cause:
+    if cause := why_unserved(Job.LIGHT):
         return _("It waits since %(cause)s.") % {"cause": cause}
     return _("A worker takes it within a few seconds.")
 
@@ -356,9 +353,8 @@ def waits_for(job: BackgroundJob) -> str:
 def outcome_of(job: BackgroundJob) -> tuple[str, str]:
     made, season = job.result, job.season.slug
     if job.kind == Kind.SHEET:
-        return _("The sheet is made. Say now who rates it."), reverse(
-            "organise-sheet", args=[season, made["sheet"]]
-        )
+        page = reverse("organise-sheet", args=[season, made["sheet"]])
+        return _("The sheet is made. Say now who rates it."), page
     if job.kind == Kind.LABELS:
         facts = {"labels": counted(made["added"], "label"), "model": job.given["model"]}
         words = _("%(labels)s of %(model)s added.") % facts

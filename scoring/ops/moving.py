@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
@@ -13,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import Error as DatabaseTrouble
 from django.db import connection, connections, transaction
-from django.db.models import Field, JSONField, Model
+from django.db.models import JSONField, Model
 
 from citeboard.core.database import schema_state
 from citeboard.core.env import database_settings
@@ -25,14 +24,10 @@ class MoveRefused(Exception):
     """The message says why; nothing is moved, and the site is as it was."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    name: str
-    rows: int
-
-
-def move_database(address: str) -> list[Table]:
-    """Into an empty database of PostgreSQL, all or nothing. Raises MoveRefused, ValueError of an address."""
+def move_database(address: str) -> dict[str, int]:
+    """Into an empty database of PostgreSQL, all or nothing: how many rows of each table. Raises MoveRefused,
+    ValueError of an address.
+    """
     if connection.vendor != "sqlite":
         raise MoveRefused("this site's database is PostgreSQL already")
     if missing := schema_state().missing:
@@ -57,7 +52,7 @@ def move_database(address: str) -> list[Table]:
             cursor.execute("SET CONSTRAINTS ALL DEFERRED")
             names = ", ".join(target.ops.quote_name(model._meta.db_table) for model in models)  # noqa: SLF001
             cursor.execute(f"TRUNCATE {names}")
-            tables = [_moved(model, cursor) for model in models]
+            tables = {model._meta.db_table: _moved(model, cursor) for model in models}  # noqa: SLF001
             for statement in target.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
     except DatabaseTrouble as reason:
@@ -67,28 +62,29 @@ def move_database(address: str) -> list[Table]:
     return tables
 
 
-def _moved(model: type[Model], cursor: Any) -> Table:
+def _moved(model: type[Model], cursor: Any) -> int:
     meta = model._meta  # noqa: SLF001  (public by name)
     fields = meta.concrete_fields
     quote = connections[TARGET].ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields)
     with cursor.copy(f"COPY {quote(meta.db_table)} ({columns}) FROM STDIN") as copy:
         for row in _rows(model, "default"):
-            copy.write_row([_as_text(field, value) for field, value in zip(fields, row, strict=True)])
+            copy.write_row(
+                [
+                    json.dumps(value) if isinstance(field, JSONField) and value is not None else value
+                    for field, value in zip(fields, row, strict=True)
+                ]
+            )
     before, after = (_counted(model, alias) for alias in ("default", TARGET))
     if before != after:
         raise MoveRefused(f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others")
-    return Table(name=meta.db_table, rows=before[0])
+    return before[0]
 
 
 def _rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
     names = [field.attname for field in model._meta.concrete_fields]  # noqa: SLF001
     rows = model._base_manager.using(alias).order_by().values_list(*names)  # noqa: SLF001  (documented)
     return rows.iterator(chunk_size=2000)
-
-
-def _as_text(field: Field[Any, Any], value: Any) -> Any:
-    return json.dumps(value) if isinstance(field, JSONField) and value is not None else value
 
 
 def _counted(model: type[Model], alias: str) -> tuple[int, int]:

@@ -22,20 +22,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("target", metavar="TARGET", type=Path, help="a folder that is not there yet")
         parser.add_argument("--without-secret", action="store_true", help="leave the secret key out")
-        parser.add_argument(
-            "--incremental",
-            action="store_true",
-            help="link what the newest backup beside this one has already",
-        )
+        linked = "link what the newest backup beside this one has already"
+        parser.add_argument("--incremental", action="store_true", help=linked)
         parser.add_argument(
             "--bucket", metavar="s3://BUCKET/…", help="send it to a bucket too, each content of a file once"
         )
-        parser.add_argument(
-            "--keep",
-            type=int,
-            metavar="N",
-            help="remove all but the N newest backups, here and in the bucket",
-        )
+        kept = "remove all but the N newest backups, here and in the bucket"
+        parser.add_argument("--keep", type=int, metavar="N", help=kept)
 
     def handle(self, *args: Any, **options: Any) -> None:
         target, keep = options["target"].absolute(), options["keep"]

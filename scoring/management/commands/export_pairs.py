@@ -22,11 +22,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        waiting = waiting_jobs()
-        if options["model"]:
-            waiting = waiting.filter(model__name=options["model"])
-        if options["run"] is not None:
-            waiting = waiting.filter(job__submission=options["run"])
+        given = {"model__name": options["model"] or None, "job__submission": options["run"]}
+        waiting = waiting_jobs().filter(**{name: own for name, own in given.items() if own is not None})
         count = 0
         for pair in open_pairs(list(waiting), is_next_only=options["next"]):
             self.stdout.write(json.dumps(pair, ensure_ascii=False))

@@ -20,9 +20,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with refusing(MoveRefused, ValueError, words="Nothing is moved: {}"):
             tables = move_database(options["address"])
-        for table in tables:
-            self.stdout.write(f"{table.rows:>10,}  {table.name}")
-        rows = counted(sum(table.rows for table in tables), "row")
-        self.stdout.write(
-            f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
-        )
+        for name, number in tables.items():
+            self.stdout.write(f"{number:>10,}  {name}")
+        rows = counted(sum(tables.values()), "row")
+        words = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
+        self.stdout.write(words)

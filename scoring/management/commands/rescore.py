@@ -55,16 +55,12 @@ class Command(BaseCommand):
         if gold is None:
             raise CommandError(f"split {phase.split} has no gold yet; load_gold or load_season brings it")
         jobs = rescore_at_once(phase)
-        runs = len({job.submission_id for job in jobs})
         where = "" if is_one else f"{phase.task.slug}/{phase.slug}: "
+        words = f"every run has been queued or scored against gold v{gold.number} already"
         if jobs:
-            self.stdout.write(
-                f"{where}{len(jobs)} scorings queued for {runs} runs, against gold v{gold.number}"
-            )
-        else:
-            self.stdout.write(
-                f"{where}every run has been queued or scored against gold v{gold.number} already"
-            )
+            runs = len({job.submission_id for job in jobs})
+            words = f"{len(jobs)} scorings queued for {runs} runs, against gold v{gold.number}"
+        self.stdout.write(f"{where}{words}")
 
     def run_anew(self, number: int) -> None:
         run = Submission.objects.select_related("phase__task__season").filter(pk=number).first()
@@ -72,6 +68,5 @@ class Command(BaseCommand):
             raise CommandError(f"there is no run {number}")
         with refusing(Refused):
             queued = score_again(submission=run, by=None)
-        self.stdout.write(
-            f"{queued} scorings of {run} queued" if queued else f"{run} is being scored already"
-        )
+        words = f"{queued} scorings of {run} queued" if queued else f"{run} is being scored already"
+        self.stdout.write(words)

@@ -23,13 +23,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        phases = self.phases(options)
-        wanted = options["baseline"]
-        if wanted:
-            known = {name for phase in phases for name in names_for(phase)}
-            if unknown := [name for name in wanted if name not in known]:
-                there_are = ", ".join(sorted(known)) or "none"
-                raise CommandError(f"no baseline “{unknown[0]}” of these tasks; there are {there_are}")
+        phases, wanted = self.phases(options), options["baseline"] or []
+        known = {name for phase in phases for name in names_for(phase)}
+        if unknown := [name for name in wanted if name not in known]:
+            there_are = ", ".join(sorted(known)) or "none"
+            raise CommandError(f"no baseline “{unknown[0]}” of these tasks; there are {there_are}")
         for phase in phases:
             names = [name for name in names_for(phase) if name in wanted] if wanted else None
             self.ask_for(phase, names)
@@ -39,16 +37,12 @@ class Command(BaseCommand):
         if season is None:
             known = ", ".join(Season.objects.order_by("slug").values_list("slug", flat=True)) or "none"
             raise CommandError(f"there is no season “{options['season']}”; there are {known}")
-        phases = Phase.objects.select_related("task__season").filter(
-            task__season=season, task__is_reported_only=False
-        )
-        if options["task"]:
-            phases = phases.filter(task__slug=options["task"])
-        if options["phase"]:
-            phases = phases.filter(slug=options["phase"])
+        given = {"task__slug": options["task"], "slug": options["phase"]}
+        phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
+        phases = phases.filter(**{name: slug for name, slug in given.items() if slug})
         if not phases:
             raise CommandError(f"{season} has no phase with runs that fits --task and --phase")
-        return list(phases.order_by("task__position", "position"))
+        return list(phases.select_related("task__season").order_by("task__position", "position"))
 
     def ask_for(self, phase: Phase, names: list[str] | None) -> None:
         where = f"{phase.task.slug}/{phase.slug}"

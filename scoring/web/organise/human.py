@@ -127,11 +127,9 @@ def bring_ratings(request: pages.SignedInRequest, season: Season, sheet: Sheet) 
     return _refused(request, sheet, ratings_form=form, problems=problems[:200])
 
 
-remove, references = (
-    pages.does(act, "organise-sheet season sheet") for act in (human.REMOVE_ANNOTATOR, human.SHOW_REFERENCES)
-)
-publish_sheet, take_sheet_back = (
-    pages.does(act, "organise-sheet season sheet") for act in (acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
+remove, references, publish_sheet, take_sheet_back = (
+    pages.does(act, "organise-sheet season sheet")
+    for act in (human.REMOVE_ANNOTATOR, human.SHOW_REFERENCES, acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
 )
 
 
