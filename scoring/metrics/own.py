@@ -69,7 +69,7 @@ def twice(call: Call) -> Floats:
         raise _stopped(
             call, type(error).__name__, where[-1] if where else getattr(error, "lineno", None)
         ) from error
-    if first.shape != second.shape or not np.array_equal(first, second, equal_nan=True):
+    if not np.array_equal(first, second, equal_nan=True):
         raise _differs(call)
     return first
 
@@ -136,22 +136,16 @@ class OwnMeasure(Metric):
     ) -> None:
         super().__init__(name, rules)
         self.statistic = f"own:{own_measures.digest_of(text)[:12]}:{called}"
-        self._of: dict[str, Any] = {
-            "text": text,
-            "called": called,
-            "name": name,
-            "rules": rules,
-            "given": given,
-        }
+        self._of: dict[str, Any] = {"text": text, "called": called, "name": name, "rules": rules}
+        self._of["given"] = given
         for fact, value in facts.items():
             setattr(self, fact, value)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         stats = self._ask("instance_stats", list(gold), list(answers))
         if stats.ndim != 2 or len(stats) != len(gold) or not stats.shape[1]:
-            raise self._wrong(
-                "instance_stats", f"{_shape(stats)} numbers", f"a row for each of {len(gold)} instances"
-            )
+            wanted = f"a row for each of {len(gold)} instances"
+            raise self._wrong("instance_stats", f"{_told(stats.shape)} numbers", wanted)
         if not np.isfinite(stats).all():
             raise self._wrong("instance_stats", "what is no finite number", "finite numbers")
         return stats
@@ -162,7 +156,7 @@ class OwnMeasure(Metric):
     def _values(self, method: str, shape: tuple[int, ...], *arguments: Floats) -> Floats:
         values = self._ask(method, *arguments)
         if values.shape != shape:
-            raise self._wrong(method, f"{_shape(values)} values", f"{_shape(np.empty(shape))}")
+            raise self._wrong(method, f"{_told(values.shape)} values", _told(shape))
         if np.isinf(values).any():
             raise self._wrong(method, "an infinite value", "a finite one, or NaN where it is undefined")
         return values
@@ -184,5 +178,5 @@ class OwnWeightedMeasure(OwnMeasure, WeightedMetric):
         return self._values("value", weights.shape[:-1], rows, weights)
 
 
-def _shape(values: Floats) -> str:
-    return " × ".join(map(str, values.shape)) or "1"
+def _told(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape)) or "1"
