@@ -235,7 +235,7 @@ class Cvcp(Metric):
         if not self.is_pooled:
             return quotient(sums[..., 0], sums[..., 1])
         count, total, squares = (sums[..., place] for place in (2, 3, 4))
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore"):
             relative = squares * count / total**2 - 1
             spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
             # Marks that all stand at the very beginning have a mean of 0.

@@ -236,20 +236,20 @@ class WeightedMetric(Metric):
     def left_out(self, rows: Floats) -> Floats:
         """The values without each unit, or without each of many groups of units."""
         units = np.unique(rows[:, 0], return_inverse=True)[1]
-        count = int(units.max(initial=-1)) + 1
+        count = int(units.max()) + 1
         if count > MAX_LEFT_OUT:
             order = np.random.default_rng(0).permutation(count)
             units, count = order[units] % MAX_LEFT_OUT, MAX_LEFT_OUT
         return self.of_weights(rows, lambda first, last: units != np.arange(first, last)[:, None], count)
 
     def of_weights(self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int) -> Floats:
-        """The values under so many weights, which are asked for in blocks."""
-        block = max(1, WEIGHTS // max(1, len(rows)))
+        """The values under so many weights, which are asked for in blocks; of both there is one at least."""
+        block = max(1, WEIGHTS // len(rows))
         values = [
             self.value(rows[:, 1:], weights(first, min(count, first + block)).astype(np.float64))
             for first in range(0, count, block)
         ]
-        return np.concatenate(values) if values else np.zeros(0)
+        return np.concatenate(values)
 
 
 class MeanMetric(Metric):
@@ -279,8 +279,7 @@ class MeanMetric(Metric):
     def unit_stats(self, sums: Floats) -> Floats:
         """The unit's mean and 1; zeros where none of its instances counts."""
         count = sums[:, -1]
-        chosen = sums[:, self.columns.index(self.column)]
-        means = np.divide(chosen, count, out=np.zeros(len(sums)), where=count > 0)
+        means = ratio(sums[:, self.columns.index(self.column)], count)
         return np.column_stack([means, count > 0]).astype(np.float64)
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -349,10 +348,7 @@ def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
     if len(occurring) == len(units):
         # Each row is a unit of its own; adding up would only put them in order.
         return stats[np.argsort(places)]
-    sums = np.empty((len(occurring), stats.shape[1]))
-    for column in range(stats.shape[1]):
-        sums[:, column] = np.bincount(places, weights=stats[:, column], minlength=len(occurring))
-    return sums
+    return np.column_stack([np.bincount(places, weights=column) for column in stats.T])
 
 
 def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
@@ -378,7 +374,8 @@ def finite(value: float | None) -> float | None:
 
 def quotient(total: Floats, count: Floats) -> Floats:
     """Total over count, NaN where the count is 0: a mean over nothing is undefined."""
-    return np.asarray(np.divide(total, count, out=np.full(np.shape(count), np.nan), where=count > 0))
+    undefined = np.full(np.broadcast(total, count).shape, np.nan)
+    return np.asarray(np.divide(total, count, out=undefined, where=count > 0))
 
 
 def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
@@ -395,8 +392,7 @@ def part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
 
 def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
     """The standard deviation of all, not of a sample, from sums; NaN of nothing."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.sqrt(np.maximum(squares * count - total**2, 0)) / count)
+    return quotient(np.sqrt(np.maximum(squares * count - total**2, 0)), count)
 
 
 def f1_of_counts(both: Floats | float, answered: Floats | float, wanted: Floats | float) -> Floats:

@@ -31,9 +31,8 @@ from scoring.metrics.local_models import (
     Encoder,
     NamedModel,
     encoder,
-    folder_of,
+    found_folder,
     layer_of,
-    missing,
     weights_digest,
 )
 from tasks.types.base import OptionRefused, Options
@@ -133,10 +132,7 @@ class Settings:
 
     @property
     def digest(self) -> str:
-        folder = folder_of(self.model)
-        if folder is None:
-            raise Unavailable(f"BERTScore: {missing(self.model)}")
-        return weights_digest(folder)
+        return weights_digest(found_folder("BERTScore", self.model))
 
     @property
     def signed_baseline(self) -> str:

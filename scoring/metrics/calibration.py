@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
+from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
 from tasks.types.columns import present
 
 #: Bins of equal width of the expected calibration error.
@@ -63,7 +63,7 @@ def confidences_of(
     """
     forecasts = forecasts_of(gold, answers, labels)
     stated, is_stated = stated_confidences(answers, labels)
-    confidence = np.where(forecasts.is_given, forecasts.given.max(axis=1, initial=0.0), stated)
+    confidence = np.where(forecasts.is_given, forecasts.given.max(axis=1), stated)
     is_equal = np.array([own == answer for own, answer in zip(gold, answers, strict=True)], dtype=bool)
     is_right = np.where(forecasts.is_given, forecasts.given.argmax(axis=1) == forecasts.wanted, is_equal)
     return confidence, is_right, forecasts.has_gold & (forecasts.is_given | is_stated)
@@ -92,8 +92,7 @@ class LogLoss(MeanMetric):
         forecasts = forecasts_of(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
         of_gold = forecasts.given[np.arange(len(counts)), forecasts.wanted] * (forecasts.wanted >= 0)
-        whole = np.where(forecasts.is_given, forecasts.given.sum(axis=1), 1.0)
-        share = np.clip(of_gold / whole, SMALLEST, 1 - SMALLEST)
+        share = np.clip(ratio(of_gold, forecasts.given.sum(axis=1)), SMALLEST, 1 - SMALLEST)
         return np.column_stack([-np.log(share), np.ones(len(counts))]) * counts[:, None]
 
 
@@ -199,7 +198,7 @@ class DebiasedCalibrationError(CalibrationError):
         counts, confidence, right = np.split(sums, 3, axis=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
             gaps, shares = (confidence - right) / counts, right / counts
-            errors = np.sqrt(np.maximum(0.0, shares * (1 - shares)) / counts)
+            errors = np.sqrt(shares * (1 - shares) / counts)
             far = np.abs(gaps) / errors
             drawn = errors * (np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far)))
         # Without an error, or without instances, nothing is drawn again.
@@ -217,7 +216,7 @@ def calibration_p_value(sums: Floats) -> float:
     counts, confidence, right = np.split(np.asarray(sums, dtype=np.float64), 3)
     if not counts.sum():
         return math.nan
-    chances = np.clip(np.divide(confidence, counts, out=np.zeros_like(counts), where=counts > 0), 0, 1)
+    chances = np.minimum(ratio(confidence, counts), 1.0)
     drawn = np.random.default_rng(0).binomial(np.rint(counts).astype(int), chances, (DRAWS, len(counts)))
     observed = np.abs(confidence - right).sum()
     as_far = np.abs(confidence - drawn).sum(axis=1) >= observed * (1 - 1e-12)

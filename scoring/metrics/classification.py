@@ -347,10 +347,10 @@ class QuadraticKappa(Classification):
         table = confusions(sums)
         size = table.shape[-2]
         distance = np.abs(np.arange(size)[:, None] - np.arange(size + 1)) ** self.power
-        distance[:, -1] = max(size - 1, 0) ** self.power
+        distance[:, -1] = (size - 1) ** self.power
         by_chance = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
         count = table.sum(axis=(-2, -1))
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(invalid="ignore"):
             expected = (by_chance * distance).sum(axis=(-2, -1)) / count
             return np.asarray(1 - (table * distance).sum(axis=(-2, -1)) / expected)
 

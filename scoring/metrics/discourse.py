@@ -630,9 +630,7 @@ class PublishedDivergence(Divergence):
 
 def shares(counts: Floats) -> Floats:
     """(…, L) counts as shares of their sum; NaN where there is nothing to share."""
-    total = counts.sum(axis=-1, keepdims=True)
-    undefined = np.full(counts.shape, np.nan)
-    return np.asarray(np.divide(counts, total, out=undefined, where=total > 0))
+    return quotient(counts, counts.sum(axis=-1, keepdims=True))
 
 
 def divergence(p: Floats, q: Floats) -> Floats:

@@ -31,13 +31,8 @@ BEST_LAYERS = {"distilbert-base-uncased": 5, "bert-base-uncased": 9, "roberta-ba
 #: What decides a vector; a model's other files do not.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 SETTINGS = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "*.model",
+    *("config.json", "tokenizer.json", "tokenizer_config.json"),
+    *("vocab.txt", "vocab.json", "merges.txt", "*.model"),
 )
 #: Their tokenisers tell a word at the beginning of a text from one after a space; the package wants the
 #: latter.
@@ -82,6 +77,13 @@ def folder_of(model: str) -> Path | None:
     return Path(path).parent if isinstance(path, str) else None
 
 
+def found_folder(label: str, model: str) -> Path:
+    """The same. Raises Unavailable where there is none, whatever else is missing."""
+    if folder := folder_of(model):
+        return folder
+    raise Unavailable(f"{label}: {missing(model)}")
+
+
 @lru_cache(maxsize=8)
 def weights_digest(folder: Path) -> str:
     """SHA-256 over a model's weights and settings: the same model has the same digest wherever it lies."""
@@ -107,10 +109,9 @@ class NamedModel:
     @property
     def folder(self) -> Path:
         """Where its files lie. Raises Unavailable where it cannot be used here."""
-        folder = folder_of(self.name)
-        if folder is None or missing(self.name):
-            raise Unavailable(f"{self.label}: {missing(self.name)}")
-        return folder
+        if reason := missing(self.name):
+            raise Unavailable(f"{self.label}: {reason}")
+        return found_folder(self.label, self.name)
 
     @property
     def signed(self) -> str:
@@ -123,10 +124,7 @@ class NamedModel:
 
 def layer_of(model: str, chosen: str) -> int:
     """The number of the layer whose vectors count. Raises Unavailable where the model does not have it."""
-    folder = folder_of(model)
-    if folder is None:
-        raise Unavailable(f"BERTScore: {missing(model)}")
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = json.loads((found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8"))
     layers = int(config.get("num_hidden_layers") or config.get("n_layers") or config.get("num_layers") or 0)
     layer = int(chosen) if chosen else BEST_LAYERS.get(model, layers)
     if not 0 <= layer <= layers:
@@ -138,8 +136,7 @@ class Encoder:
     """A model cut off after a layer, and its tokeniser."""
 
     def __init__(self, model: str, layer: int) -> None:
-        if reason := missing(model):
-            raise Unavailable(f"BERTScore: {reason}")
+        folder = NamedModel("BERTScore", model).folder
         from torch.nn import ModuleList
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
@@ -148,10 +145,10 @@ class Encoder:
         quiet: Any = logging.disable_progress_bar
         quiet()
         with needed(f"BERTScore: the model {model} cannot be loaded: {{}}", OSError, ValueError):
-            config = AutoConfig.from_pretrained(model)
+            config = AutoConfig.from_pretrained(folder)
             tokenizers: Any = AutoTokenizer
-            self.tokenizer: Any = tokenizers.from_pretrained(model)
-            loaded: Any = AutoModel.from_pretrained(model).eval()
+            self.tokenizer: Any = tokenizers.from_pretrained(folder)
+            loaded: Any = AutoModel.from_pretrained(folder).eval()
         self.device = chosen_device()
         self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(self.device)
         self.layer = layer

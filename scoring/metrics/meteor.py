@@ -56,7 +56,7 @@ class NltkMeteor(TextMean):
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         if self.folder is None:
-            return np.full((len(gold), 1), np.nan)
+            return np.full((len(gold), len(self.columns)), np.nan)
         from nltk.tokenize.destructive import NLTKWordTokenizer
         from nltk.translate.meteor_score import single_meteor_score
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
+from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
 from tasks.types.citation_resolution.collection import Resolutions
 from tasks.types.ranking.lists import GradedLists, Lists, Numbers, ranks_of
 from tasks.types.ranking.runs import DeclaredLists
 
+GAIN = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20"
+INCOMPLETE = "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
+PRECISION = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
 #: By the name of a metric its column and where it comes from.
 MEASURES = {
     "recall": (
@@ -25,20 +28,14 @@ MEASURES = {
         "reciprocal_rank",
         "Kantor and Voorhees 2000, The TREC-5 Confusion Track, Information Retrieval 2",
     ),
-    "ndcg": (
-        "ndcg",
-        "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20",
-    ),
+    "ndcg": ("ndcg", GAIN),
     "success": ("success", "Craswell and Hawking 2004, Overview of the TREC 2004 Web track"),
-    "map": (
-        "average_precision",
-        "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press",
-    ),
+    "map": ("average_precision", PRECISION),
 }
 GRADED_MEASURES = {
-    "ndcg_graded": "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20",
+    "ndcg_graded": GAIN,
     "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
-    "unjudged": "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR",
+    "unjudged": INCOMPLETE,
 }
 #: Without a cut-off the whole list counts.
 WHOLE = 2**31 - 1
@@ -82,7 +79,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     count = len(gold)
     sizes = gold.lengths
     stats = np.zeros((count, len(Ranking.columns) + 1))
-    stats[:, -1] = gold.present & (sizes > 0)
+    stats[:, -1] = sizes > 0
     hits = np.flatnonzero((ranks > 0) & (ranks <= cut))
     rows = np.repeat(np.arange(count), sizes)[hits]
     # In the order of the ranks, so that the first of a row is its best and sums are those of other programs.
@@ -94,11 +91,12 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     size = np.maximum(sizes, 1)
     stats[:, 0] = right / size
     stats[rows[firsts], 1] = 1 / at[firsts]
-    last = max(int(at.max(initial=0)), min(cut, int(sizes.max(initial=0))), 1)
+    best = np.minimum(size, cut)
+    last = int(np.concatenate([at, best]).max(initial=0))
     # What a hit at each rank is worth, from rank 0, which is worth nothing.
     discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
     gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
-    stats[:, 2] = gain / np.cumsum(discounts)[np.minimum(size, cut)]
+    stats[:, 2] = gain / np.cumsum(discounts)[best]
     stats[:, 3] = right > 0
     stats[:, 4] = np.bincount(rows, weights=nth / at, minlength=count) / size
     return stats
@@ -168,10 +166,10 @@ class GradedRanking(MeanMetric):
         chances = (1 - PATIENCE) * PATIENCE ** (ranks[relevant] - 1.0)
         shown = np.minimum(answers.lengths, self.cut)
         with_grade = np.bincount(rows[hits], minlength=count)
-        stats[:, 0] = np.divide(gains, ideal, out=np.zeros(count), where=ideal > 0)
+        stats[:, 0] = ratio(gains, ideal)
         stats[:, 1] = np.bincount(rows[relevant], chances, minlength=count)
-        stats[:, 2] = np.divide(shown - with_grade, shown, out=np.zeros(count), where=shown > 0)
-        stats[:, 3] = gold.present & (ideal > 0)
+        stats[:, 2] = ratio(shown - with_grade, shown)
+        stats[:, 3] = ideal > 0
         stats[:, :3] *= stats[:, 3:]
         return stats
 
@@ -193,7 +191,7 @@ class RPrecision(MeanMetric):
 
     columns = ("measured",)
     statistic = "r-precision"
-    citation = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
+    citation = PRECISION
 
     def __init__(self, name: str, rules: str) -> None:
         super().__init__(name, rules, column="measured")
@@ -203,7 +201,7 @@ class RPrecision(MeanMetric):
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)
         hits = np.bincount(rows[(ranks > 0) & (ranks <= sizes[rows])], minlength=len(wanted))
-        return np.column_stack([hits / np.maximum(sizes, 1), wanted.present & (sizes > 0)]).astype(np.float64)
+        return np.column_stack([hits / np.maximum(sizes, 1), sizes > 0]).astype(np.float64)
 
 
 class Bpref(RPrecision):
@@ -212,7 +210,7 @@ class Bpref(RPrecision):
     """
 
     statistic = "bpref"
-    citation = "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
+    citation = INCOMPLETE
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         assert isinstance(gold, Lists)
@@ -222,7 +220,7 @@ class Bpref(RPrecision):
         for row, (start, end) in enumerate(zip(judged.offsets[:-1], judged.offsets[1:], strict=True)):
             own, worth = ranks[start:end], grades[start:end] > 0
             relevant, others = int(worth.sum()), int((~worth).sum())
-            if not relevant or not gold.present[row]:
+            if not relevant:
                 continue
             wrong = np.sort(own[~worth & (own > 0)])
             above = np.minimum(np.searchsorted(wrong, own[worth & (own > 0)]), relevant)
@@ -259,9 +257,8 @@ class RankingF1(MeanMetric):
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)[(ranks > 0) & (ranks <= self.cut)]
         right = np.bincount(rows, minlength=len(wanted))
-        counts = wanted.present & (sizes > 0)
         shares = (right / self.cut, right / np.maximum(sizes, 1), 2 * right / (self.cut + sizes))
-        return np.column_stack([*shares, counts]).astype(np.float64)
+        return np.column_stack([*shares, sizes > 0]).astype(np.float64)
 
 
 class F1OfMeans(RankingF1):
@@ -274,8 +271,7 @@ class F1OfMeans(RankingF1):
 
     def aggregate(self, sums: Floats) -> Floats:
         precision, recall, count = sums[..., 0], sums[..., 1], sums[..., -1]
-        both = precision + recall
-        value = np.divide(2 * precision * recall, both * count, out=np.zeros(count.shape), where=both > 0)
+        value = ratio(2 * precision * recall, (precision + recall) * count)
         return np.where(count > 0, value, np.nan)
 
 
@@ -298,7 +294,7 @@ class Perplexity(Metric):
     fixed = {"average": "instances", "base": "e", "rest": "even"}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3): -ln p, whether that is infinite (and then 0), and whether the instance counts."""
+        """(n, 3): -ln p of what is possible, whether more is gold, and whether the instance counts."""
         assert isinstance(gold, Lists)
         stats = np.zeros((len(gold), 3))
         if not isinstance(answers, DeclaredLists):
@@ -308,8 +304,7 @@ class Perplexity(Metric):
         sizes = np.maximum(gold.lengths, 1)
         stats[:, 0] = np.bincount(rows[is_possible], -logs[is_possible], minlength=len(gold)) / sizes
         stats[:, 1] = np.bincount(rows[~is_possible], minlength=len(gold)) > 0
-        stats[:, 2] = gold.present & (gold.lengths > 0)
-        stats[stats[:, 1] > 0, 0] = 0
+        stats[:, 2] = gold.lengths > 0
         return stats
 
     def denominators(self, rows: Floats) -> Floats:
@@ -397,7 +392,5 @@ def best_ranks(gold: Lists, answers: Lists) -> np.ndarray[tuple[int], np.dtype[n
     """For each row the best rank of its gold, from 1; 0 where none was ranked. Each row has gold."""
     ranks = ranks_of(gold, answers).astype(np.int64)
     unranked = np.iinfo(np.int64).max
-    best = (
-        np.minimum.reduceat(np.where(ranks > 0, ranks, unranked), gold.offsets[:-1]) if len(gold) else ranks
-    )
+    best = np.minimum.reduceat(np.where(ranks > 0, ranks, unranked), gold.offsets[:-1])
     return np.where(best == unranked, 0, best)

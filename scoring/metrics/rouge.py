@@ -41,7 +41,7 @@ def rouge(
         gold, peer = gold.stemmed(), peer.stemmed()
     # By kind the hits of each pair, and by how much a text has fewer units than tokens.
     counted: dict[str, tuple[Numbers, int]] = {}
-    if "1" in kinds or "2" in kinds:
+    if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (np.zeros(len(gold.lengths), dtype=np.int64) for _ in range(2))
         for block in blocks(gold, peer):
             unigrams[block.pairs] = unigram_hits(block)
@@ -285,6 +285,8 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
 #: So many tokens, padding included, are worked on at once; they fit into the processor's own memory.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
+#: No vocabulary has more words than so many bits count.
+WORD_BITS = 31
 #: Code points that a text may hold, but for the surrogates.
 SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
 MAX_CODES = 0x110000 - SURROGATE_COUNT
@@ -318,7 +320,7 @@ def blocks(references: Encoded, predictions: Encoded, among: Numbers | None = No
     firsts, seconds = references.starts[:-1], predictions.starts[:-1] + len(references.words)
     totals = references.lengths + predictions.lengths
     chosen = np.arange(len(totals)) if among is None else among
-    order = chosen[np.argsort(-totals[chosen], kind="stable")]
+    order = chosen[np.argsort(-totals[chosen])]
     start = 0
     while start < len(order) and (width := int(totals[order[start]])):
         pairs = order[start : start + max(1, BLOCK // width)]
@@ -341,8 +343,7 @@ def bigram_hits(block: Block) -> Numbers:
     first, second = block.tokens[:, :-1], block.tokens[:, 1:]
     # The last token of the reference and the first of the prediction are no neighbours.
     is_bigram = block.is_token[:, 1:] & (np.arange(1, block.tokens.shape[1]) != block.references[:, None])
-    size = int(block.tokens.max(initial=0)) + 1
-    keys = ((first * size + second) << 1) | block.is_prediction[:, 1:]
+    keys = (((first << WORD_BITS) | second) << 1) | block.is_prediction[:, 1:]
     return _common(np.where(is_bigram, keys, PADDING))
 
 
@@ -377,10 +378,7 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
-    if len(references.starts) == 1:
-        return np.zeros(0, dtype=np.int64)
-    lengths = process.cpdist(_strings(references), _strings(predictions), scorer=LCSseq.similarity, workers=1)
-    return np.asarray(lengths)
+    return np.asarray(process.cpdist(_strings(references), _strings(predictions), scorer=LCSseq.similarity))
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
@@ -471,7 +469,7 @@ class _Sentences:
         self.shared[token_words] = np.repeat(numbers, sizes)[is_token]
 
     def hits(self) -> Numbers:
-        marked = np.concatenate([np.zeros(0, np.int64), *(self._marked(*width) for width in WIDTHS)])
+        marked = np.concatenate([self._marked(*width) for width in WIDTHS])
         counts = np.minimum(np.bincount(self.run[marked], minlength=len(self.run_row)), self.of_prediction)
         return np.bincount(self.run_row, weights=counts, minlength=len(self.block.pairs)).astype(np.int64)
 
@@ -481,7 +479,7 @@ class _Sentences:
         counts = self.prediction.counts
         chosen = np.flatnonzero((length > above) & (length <= most) & (counts[self.reference.row] > 0))
         if not len(chosen):
-            return np.zeros(0, np.int64)
+            return chosen
         row, length = self.reference.row[chosen], length[chosen]
         sentence = np.repeat(np.arange(len(chosen)), length)
         place = _ranges(length)
@@ -503,7 +501,7 @@ class _Sentences:
         for start in range(0, len(reference), MAX_WALKS):
             part = slice(start, start + MAX_WALKS)
             lengths = self.prediction.length[prediction[part]]
-            order = np.argsort(-lengths, kind="stable")
+            order = np.argsort(-lengths)
             chosen_now, begins = reference[part][order], begin[prediction[part]][order]
             met = _walk(tables, bases[chosen_now], begins, lengths[order], self.shared, whole[chosen_now])
             np.bitwise_or.at(unions, chosen_now, met)
@@ -515,7 +513,7 @@ def _walk(
     tables: Words, bases: Numbers, begins: Numbers, lengths: Numbers, shared: Numbers, whole: Words
 ) -> Words:
     """The reference tokens that each walk marks; ``whole`` has a bit for every token of the sentence."""
-    active = np.searchsorted(-lengths, -np.arange(int(lengths[0])), side="left")
+    active = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
     columns, equals = [], []
     state = whole.copy()
     for step, count in enumerate(active.tolist()):

@@ -17,12 +17,10 @@ import numpy as np
 
 from scoring.metrics.base import harmonic_mean
 from scoring.metrics.porter import rouge155_stem
-from scoring.metrics.rouge import Numbers, encoded_words, package_rouge, union_hits
+from scoring.metrics.rouge import WORD_BITS, Numbers, encoded_words, package_rouge, union_hits
 
 #: No limit to the distance of a skip-bigram's words (`-2 -1`).
 UNLIMITED = -1
-#: More than a text has words.
-_PAIR = 1 << 31
 #: What `-f` says: all references count together, or the one with the best recall alone.
 ALL, BEST = "A", "B"
 
@@ -145,14 +143,16 @@ def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers
     grams = wanted, peer
     for end in range(1, size):
         longer = zip(grams, (wanted, peer), strict=True)
-        grams = _renumbered(*(_PAIR * numbers[: len(words) - end] + words[end:] for numbers, words in longer))
+        grams = _renumbered(
+            *((numbers[: len(words) - end] << WORD_BITS) | words[end:] for numbers, words in longer)
+        )
     return grams
 
 
 def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
     """A number for each skip-bigram; single words keep their own, which are smaller."""
     furthest = len(words) - 1 if measure.size < 0 else measure.size + 1
-    pairs = [_PAIR * (words[:-distance] + 1) + words[distance:] for distance in range(1, furthest + 1)]
+    pairs = [((words[:-far] + 1) << WORD_BITS) | words[far:] for far in range(1, furthest + 1)]
     return np.concatenate([words[:0], *([words[:-1]] if measure.with_words else []), *pairs])
 
 

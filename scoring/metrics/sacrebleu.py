@@ -36,18 +36,16 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     """
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
-    common = np.zeros((len(lengths), orders), dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
     start = 0
     while start < len(lengths):
         stop = max(start + 1, int(np.searchsorted(ends, ends[start] + CHUNK, side="right")) - 1)
-        _count(symbols[ends[start] : ends[stop]], lengths[start:stop], common[start:stop])
+        _count(symbols[ends[start] : ends[stop]], lengths[start:stop], counts[start:stop, :, 2])
         start = stop
-    counts[..., 2] = common
     return counts
 
 
-def _count(symbols: Numbers, lengths: Numbers, common: Numbers) -> None:
+def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     """Into ``common``. Where a key is too long, symbols are numbered anew, and then pairs are halved."""
     if not len(symbols):
         return
@@ -65,15 +63,12 @@ def _count(symbols: Numbers, lengths: Numbers, common: Numbers) -> None:
         _count(symbols[cut:], lengths[half:], common[half:])
         return
     keys = _sorted_keys(symbols, lengths.ravel(), orders, bits)
-    gold_before = np.zeros(total + 1, dtype=np.int32)
-    np.cumsum(keys & 1, out=gold_before[1:], dtype=np.int32)
+    gold_before = np.concatenate([[0], np.cumsum(keys & 1)])
     changed = keys[1:] ^ keys[:-1]
     pair_starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
-    is_start = np.ones(total, dtype=bool)
     for order in range(1, orders + 1):
         below = (orders - order) * bits + 1
-        np.greater_equal(changed, 1 << below, out=is_start[1:])
-        starts = np.flatnonzero(is_start)
+        starts = np.flatnonzero(np.concatenate([[True], changed >= 1 << below]))
         bounds = np.append(starts, total)
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
@@ -89,22 +84,16 @@ def _bits(symbols: Numbers) -> int:
 
 def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> Numbers:
     """A key for each place; ``lengths`` are those of the texts one after the other."""
-    total, ends = len(symbols), np.cumsum(lengths)
-    padded = np.zeros(total + orders - 1, dtype=np.int64)
-    np.add(symbols, 1, out=padded[:total])
-    keys = padded[:total].copy()
+    ends, keys = np.cumsum(lengths), symbols + 1
+    padded = np.append(keys, np.zeros(orders, dtype=np.int64))
     for following in range(1, orders):
-        keys <<= bits
-        keys |= padded[following : following + total]
+        keys = (keys << bits) | padded[following : following + len(symbols)]
     # The keys at the last places of a text hold symbols of the next one, which go.
     for left in range(1, orders):
         at = (ends - left)[lengths >= left]
         keys[at] = keys[at] >> (orders - left) * bits << (orders - left) * bits
     texts = np.arange(len(lengths), dtype=np.int64)
-    keys <<= 1
-    keys |= np.repeat(texts >> 1 << orders * bits + 1 | texts & 1, lengths)
-    keys.sort()
-    return keys
+    return np.sort(keys << 1 | np.repeat(texts >> 1 << orders * bits + 1 | texts & 1, lengths))
 
 
 def _common_of_one(answer: Numbers, gold: Numbers, orders: int) -> list[int]:
@@ -120,8 +109,6 @@ def _grams(symbols: list[int], order: int) -> Counter[tuple[int, ...]]:
 ORDER = 4
 CHARACTERS = 6
 BETA_SQUARED = 4
-#: What sacreBLEU takes for the logarithm of 0.
-LOG_OF_ZERO = -9999999999.0
 
 
 class Counted(Metric):
@@ -191,10 +178,10 @@ class Bleu(Counted):
         misses = np.cumsum(correct == 0, axis=-1)
         smoothed = ratio(np.full_like(total, 100.0), 2.0**misses * total)
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
-        logs = np.log(precisions, out=np.full(precisions.shape, LOG_OF_ZERO), where=precisions > 0)
-        penalty = np.where(answered > 0, np.exp(np.minimum(0.0, 1 - ratio(wanted, answered))), 0.0)
+        penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
         # Where the answers have no n-grams of an order at all, the program takes the logarithm of 0.
-        values = penalty * np.exp(logs.sum(axis=-1) / ORDER)
+        with np.errstate(divide="ignore"):
+            values = penalty * np.exp(np.log(precisions).mean(axis=-1))
         return np.where(correct.any(axis=-1), values, 0.0)
 
 
@@ -256,10 +243,7 @@ ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 def words_of(text: str) -> list[str]:
     """What 13a takes away over the whole text comes first, since that may join words."""
-    text = text.rstrip()
-    if "-\n" in text or "<skipped>" in text:
-        text = text.replace("<skipped>", "").replace("-\n", "")
-    return text.split()
+    return text.rstrip().replace("<skipped>", "").replace("-\n", "").split()
 
 
 class Tokens13a(dict[str, tuple[int, ...]]):
@@ -292,6 +276,5 @@ def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
     written = ["".join(text.split()) for text in texts]
     lengths = np.fromiter(map(len, written), np.int64, len(written)).reshape(-1, 2)
     points = np.frombuffer("".join(written).encode("utf-32-le", "surrogatepass"), np.uint32)
-    occurs = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
-    occurs[points] = True
-    return (np.cumsum(occurs, dtype=np.int64) - 1)[points], lengths
+    occurs = np.bincount(points) > 0
+    return (np.cumsum(occurs) - 1)[points], lengths

@@ -6,12 +6,12 @@ once, from one order of the rows.
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, WeightedMetric, quotient
+from scoring.metrics.base import Floats, WeightedMetric, quotient, ratio
 from scoring.metrics.calibration import confidences_of, forecasts_of, stated_confidences
 from scoring.metrics.classification import left_out
 from tasks.types.columns import present
@@ -49,14 +49,13 @@ class Scored(WeightedMetric):
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
         """Descending by score, the (…, g) positives and negatives of each threshold, summed up to it."""
-        order = np.argsort(-rows[:, 0], kind="stable")
-        scores = rows[order, 0]
-        ends = np.flatnonzero(np.append(np.diff(scores) != 0, True)) if len(scores) else np.zeros(0, np.intp)
+        if not len(rows):
+            return np.full(weights.shape[:-1], np.nan)
+        order = np.argsort(-rows[:, 0])
+        ends = np.flatnonzero(np.append(np.diff(rows[order, 0]) != 0, True))
         own = weights[..., order] * rows[order, 2]
         right = np.cumsum(own * rows[order, 1], axis=-1)[..., ends]
         wrong = np.cumsum(own * (1 - rows[order, 1]), axis=-1)[..., ends]
-        if not len(scores):
-            return np.full(weights.shape[:-1], np.nan)
         return self.of_thresholds(right, wrong)
 
     @abstractmethod
@@ -84,11 +83,8 @@ class AveragePrecision(Scored):
     citation = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            precision = np.nan_to_num(right / (right + wrong))
-        return quotient(
-            (np.diff(right, axis=-1, prepend=0.0) * self.envelope(precision)).sum(axis=-1), right[..., -1]
-        )
+        steps, precision = np.diff(right, axis=-1, prepend=0.0), ratio(right, right + wrong)
+        return quotient((steps * self.envelope(precision)).sum(axis=-1), right[..., -1])
 
     def envelope(self, precision: Floats) -> Floats:
         return precision
@@ -103,6 +99,17 @@ class Auprc(AveragePrecision):
 
     def envelope(self, precision: Floats) -> Floats:
         return np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
+
+
+def one_by_one(value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats) -> Floats:
+    """(…) values, each from all rows and one of the (…, n) weights."""
+    each = np.vectorize(value, otypes=[np.float64], signature="(n,k),(n)->()")
+    return np.asarray(each(rows, weights))
+
+
+def drawn_rows(rows: Floats, weights: Floats) -> Floats:
+    """Rows that count, each as often as its weight says, which is a whole number."""
+    return rows[np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))]
 
 
 class EqualSizeCalibrationError(WeightedMetric):
@@ -136,14 +143,12 @@ class EqualSizeCalibrationError(WeightedMetric):
         return np.column_stack([confidence * counts, is_right & counts, counts]).astype(np.float64)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        flat = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1])
-        return np.array([self._one(rows, own) for own in flat]).reshape(weights.shape[:-1])
+        return one_by_one(self._one, rows, weights)
 
     def _one(self, rows: Floats, weights: Floats) -> float:
-        # Weights are whole numbers: how often an instance is there.
-        drawn = rows[np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))]
+        drawn = drawn_rows(rows, weights)
         if len(np.unique(drawn[:, 0])) <= 2:
-            return float("nan")
+            return math.nan
         drawn = drawn[np.argsort(drawn[:, 0], kind="stable")]
         if self.pooled:
             _, groups, sizes = np.unique(drawn[:, 0], return_inverse=True, return_counts=True)
@@ -174,7 +179,7 @@ class RankCorrelation(WeightedMetric):
         own = weights * rows[:, 2]
         x, y = (_mid_ranks(rows[:, side], own) for side in (0, 1))
         whole = own.sum(axis=-1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore"):
             x, y = (ranks - (ranks * own).sum(axis=-1, keepdims=True) / whole for ranks in (x, y))
             spread = (x * x * own).sum(axis=-1) * (y * y * own).sum(axis=-1)
             return np.asarray((x * y * own).sum(axis=-1) / np.sqrt(spread))
@@ -182,7 +187,7 @@ class RankCorrelation(WeightedMetric):
 
 def _mid_ranks(values: Floats, weights: Floats) -> Floats:
     """(…, n) twice the mean rank of each value among the weighted ones; equal values share it."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)
     sizes = np.add.reduceat(weights[..., order], starts, axis=-1)
     before = np.cumsum(sizes, axis=-1) - sizes
@@ -199,9 +204,8 @@ class Kendall(RankCorrelation):
     def value(self, rows: Floats, weights: Floats) -> Floats:
         from scipy.stats import kendalltau
 
-        flat = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1]) * rows[:, 2]
-        values = []
-        for own in flat:
-            x, y = rows[np.repeat(np.arange(len(rows)), own.astype(np.int64)), :2].T
-            values.append(float(kendalltau(x, y).statistic) if len(x) > 1 else float("nan"))
-        return np.array(values).reshape(weights.shape[:-1])
+        def one(rows: Floats, weights: Floats) -> float:
+            x, y, _ = drawn_rows(rows, weights).T
+            return float(kendalltau(x, y).statistic) if len(x) > 1 else math.nan
+
+        return one_by_one(one, rows, weights)
