@@ -452,7 +452,7 @@ def _by_place(
 
     The file is named for its data set: `lu.json`, or `lu/predictions.json`.
     """
-    folders = PurePosixPath(file.name).parent.parts[::-1]
+    folders = reversed(PurePosixPath(file.name).parent.parts)
     dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
     if dataset is None and not is_alone:
         message = "a list without ids in a file that is not named for a data set"

@@ -98,20 +98,20 @@ def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[citances.Annot
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
-    readable = 0
+    has_answers = False
     for file in files:
         if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:
             continue
         is_readme = file.stem.lower().startswith("readme")
         if is_json_run(file, files) or (file.suffix in (".txt", ".csv") and not is_readme):
-            readable += 1
+            has_answers = True
             yield file
         elif len(files) == 1:
             problems.append(file.problem(f"a “{PurePosixPath(file.name).suffix or 'nameless'}” file", FORMS))
             return
         else:
             problems.append(file.problem("passed over: it holds no answers", FORMS, fatal=False))
-    if not readable:
+    if not has_answers:
         problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tasks.types import InputRefused, task_type
-from tasks.types.clsumm.annotation import csv_elements
+from tasks.types.clsumm.annotation import Source, csv_elements, read_rows
 from tasks.types.declared.folder import read_declaration
 from tasks.types.ranking.runs import RunLimits, read_ranked_run
 from tasks.types.toml_lines import toml_fault
@@ -89,12 +89,15 @@ def test_a_row_of_too_few_fields_is_quoted_and_passed_over():
     kind = task_type("clsumm-1a")
     header = "Citance Number,Reference Article,Citing Article,Citation Marker Offset,Citation Marker,"
     header += "Citation Offset,Citation Text,Reference Offset,Reference Text,Discourse Facet,Annotator\n"
-    answers = file("Task1/W00-1000.csv", header + "1,W00-1000,short\n")
+    answers = file("Task1/W00-1000.csv", header + "1,W00-1000,short\n\n")
     options = kind.checked_options({})
     index = kind.read_gold([file(f"W00-1000/{name}", text) for name, text in _topic()], options).index
     _, problems = kind.read_run([answers], index, options)
     quoted = [own.quote for own in problems if "passed over" in own.message]
     assert quoted == ["1,W00-1000,short"]
+    # In gold it is no fault: annotators leave remarks.
+    told: list = []
+    assert list(read_rows(answers, told, Source.GOLD)) == told == []
 
 
 def _topic():

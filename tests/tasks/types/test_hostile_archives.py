@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from tasks.types.files import listed_files
+from tasks.types.files import Limits, _problems_of_one, listed_files
 from tests.tasks.types.corpus import answer_line, write_topic
 
 LINE = answer_line("D01-0001", "D05-0001", "3", ["1"])
@@ -48,6 +48,15 @@ def test_a_name_that_leads_out_of_the_archive_is_refused(capsys, gold, tmp_path,
 def test_a_bomb_is_refused_before_it_is_unpacked(capsys, gold, tmp_path):
     run = archive(tmp_path / "run.zip", {"Task1/D01-0001.annv3.txt": b"0" * 50_000_000})
     assert "unpacks to 50,000,000 bytes" in refusal(capsys, gold, run)
+
+
+@pytest.mark.parametrize(
+    ("packed", "size", "is_told"), [(9, 1 << 20, 0), (9, (1 << 20) + 1, 1), (5000, 1_250_000, 0)]
+)
+def test_a_text_may_unpack_to_a_mebibyte_and_to_250_times_its_packed_size(packed, size, is_told):
+    member = zipfile.ZipInfo("a.txt")
+    member.compress_type, member.compress_size, member.file_size = zipfile.ZIP_DEFLATED, packed, size
+    assert len(list(_problems_of_one(member, Limits()))) == is_told
 
 
 def test_a_member_that_lies_about_its_size_is_refused(capsys, gold, tmp_path):

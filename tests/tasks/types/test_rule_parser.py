@@ -7,9 +7,12 @@ import pytest
 
 from tasks.types.positional_citations.claims import ROOT, ClaimRules, split_into_claims, text_to_parse
 from tasks.types.positional_citations.rule_parser import VERSION, parse
-from tests.tasks.types.standing_parses import BLOCKS, FILE, block
+from tests.scoring.standing_numbers import digest
+from tests.tasks.types.standing_parses import BLOCKS, FILE, block, sentence
 
 GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
+#: The parser's version, and of so many beginnings of sentences what it makes of them.
+BEGINNINGS = ("rules-1", 989, "1e8aa79d1c")
 WORDS = [
     "the",
     "a",
@@ -83,6 +86,14 @@ def test_what_it_makes_of_a_sentence_stands_until_its_version_is_raised(number):
     assert expected["version"] == VERSION
     numbers = range(number, number + 10)
     assert [block(one) for one in numbers] == [expected["blocks"][one] for one in numbers]
+
+
+def test_what_it_makes_of_every_beginning_of_a_sentence_stands_until_its_version_is_raised():
+    """Where a sentence ends early, nothing follows that could tell of what stands last."""
+    assert BEGINNINGS[0] == VERSION
+    words = [sentence(random.Random(f"beginnings {number}")).split(" ") for number in range(40)]
+    found = [parse(" ".join(own[:most])) for own in words for most in range(1, len(own) + 1)]
+    assert (len(found), digest(found)) == BEGINNINGS[1:]
 
 
 def test_whatever_it_is_given_is_a_tree_with_one_root():
