@@ -10,6 +10,11 @@ What these do not notice is looked at a second time, by more of these tests, of 
 enter the function, within a larger sum. A test that fails without the change too notices nothing. Only then
 has it survived: it is printed as a diff, with the reason where one is known why no test can notice it. Pages
 and other tests with a database are not tried.
+
+Some kinds of changes are not made at all, since wherever they stand nobody can notice them: of annotations,
+docstrings and messages; of keywords that guard against what cannot happen or say how something is kept, such
+as `strict`, `copy` and `dtype` (``GUARDS``); of how much is worked on at once (``PORTIONS``); and of the
+negative number by which NumPy is told of a shape's rest.
 """
 
 from __future__ import annotations
@@ -59,6 +64,8 @@ PLAIN = (
     "tests/tasks/types",
     "tests/tasks/test_every_type.py",
     "tests/core/test_reference.py",
+    "tests/tasks/test_empty_runs.py",
+    "tests/tasks/test_gold_findings.py",
     "tests/tasks/test_new_task_type.py",
     "tests/declared",
     "tests/adapters/test_adapters.py",
@@ -128,7 +135,17 @@ OPERATORS = {
 SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "filter": "exclude"}
 #: Keywords that guard against what cannot happen, or say how something is kept.
 GUARDS = frozenset(
-    ("strict", "encoding", "frozen", "kw_only", "slots", "stacklevel", "maxsize", "copy", "repr")
+    (
+        *("strict", "encoding", "frozen", "kw_only", "slots", "stacklevel", "maxsize", "copy", "repr"),
+        *("dtype", "local_files_only"),
+    )
+)
+#: Of how much is worked on at once: the same numbers come in portions of another size.
+PORTIONS = frozenset(
+    (
+        *("BLOCK", "STEP", "WEIGHTS", "KEPT", "BATCH", "AT_ONCE", "BATCH_TOKENS", "GPU_BATCH_TOKENS"),
+        *("_BLOCK", "MAX_WALKS", "WORTH_KEEPING"),
+    )
 )
 #: Part of a changed line's diff and why no test can tell it from the code as it is.
 EXPLAINED = {
@@ -242,7 +259,9 @@ def changes(node: ast.AST) -> Iterator[Callable[[Any], object]]:
 
 
 def mutants(path: str) -> Iterator[Mutant]:
-    """Annotations, docstrings, messages and guards stay."""
+    """Annotations, docstrings, messages and guards stay, and what no test can notice wherever it stands: how
+    much is worked on at once (``PORTIONS``), and by which negative number NumPy is told of a shape's rest.
+    """
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     within: dict[int, str] = {}
     passed_over: set[int] = set()
@@ -251,8 +270,14 @@ def mutants(path: str) -> Iterator[Mutant]:
             passed_over |= {id(below) for below in ast.walk(node)}
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             passed_over |= {id(below) for below in ast.walk(annotation)} if annotation else set()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if is_passed_over(node):
             passed_over |= {id(below) for below in ast.walk(node)}
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "reshape"
+        ):
+            passed_over |= {id(one.operand) for one in node.args if isinstance(one, ast.UnaryOp)}
     for function, name in within_functions(tree):
         for statement in function.body:
             within |= {id(below): name for below in ast.walk(statement)}
@@ -260,6 +285,17 @@ def mutants(path: str) -> Iterator[Mutant]:
         if id(node) not in passed_over:
             for change, _ in enumerate(changes(node)):
                 yield Mutant(path, number, change, within.get(id(node), ""))
+
+
+def is_passed_over(node: ast.AST) -> bool:
+    """Of a module's size of portions the line that sets it and `max(1, …)` of a size that follows from it."""
+    if isinstance(node, ast.If):
+        return "TYPE_CHECKING" in ast.unparse(node.test)
+    names = {below.id for below in ast.walk(node) if isinstance(below, ast.Name)}
+    if isinstance(node, ast.Assign):
+        return bool(names) and names <= PORTIONS
+    is_size = isinstance(node, ast.Call) and ast.unparse(node).startswith("max(1, ")
+    return is_size and not names.isdisjoint(PORTIONS)
 
 
 def within_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
