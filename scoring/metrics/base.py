@@ -357,7 +357,7 @@ def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
     return metric.total(rows)
 
 
-def ratio(numerator: Floats | float, denominator: Floats | float) -> Floats:
+def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) -> Floats:
     """Numerator over denominator, 0 where the denominator is 0, as the official programs have it."""
     return np.divide(
         numerator,
