@@ -74,11 +74,16 @@ def people(transactional_db, visit, live_server) -> dict[str, Person]:
     return found
 
 
-def packed_gold(folder: Path, sentence: str, *, doubled: bool = False) -> Path:
-    """A corpus in which every citance cites this sentence, one of them twice where it is ``doubled``."""
-    cited = [*CITANCES, *CITANCES[:doubled]]
-    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in cited]
+def packed_gold(folder: Path, sentence: str) -> Path:
+    """A corpus in which every citance cites this sentence."""
+    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in CITANCES]
     corpus = write_corpus(folder / f"gold-{sentence}", citances=citances)
+    return Path(shutil.make_archive(str(corpus), "zip", corpus))
+
+
+def packed_practice(folder: Path) -> Path:
+    """Of other topics, with a line that stands twice."""
+    corpus = write_corpus(folder / "practice", citances=[*CITANCES, CITANCES[0]], topics=["P01-0001"])
     return Path(shutil.make_archive(str(corpus), "zip", corpus))
 
 
@@ -96,15 +101,16 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
     }
     the_board_is_hidden_from_all_but_the_organiser(people)
     shows(olga, reader)
-    publishes_the_wrong_gold_and_takes_it_back(olga, reader, packed_gold(tmp_path, "3", doubled=True))
+    publishes_practice_gold_and_takes_it_back(olga, reader, packed_practice(tmp_path))
     moves_the_close_and_takes_it_back(olga, people["ants"])
-    publishes_other_terms_and_takes_them_back(olga, people["ants"])
-    would_change_the_rules_and_leaves_them(olga, reader)
+    publishes_other_terms_an_hour_before_the_end_and_takes_them_back(olga, people["ants"])
     freezes(olga, reader)
     mends_the_gold(olga, packed_gold(tmp_path, "1"))
     the_frozen_board_is_as_it_stood(people)
     closes(olga, people["ants"])
     reveals(olga, reader)
+    confirms(olga, people["ants"], runs["ants"])
+    changes_what_is_half_confirmed_and_takes_it_back(olga, reader)
     disqualifies(olga, people["ants"], reader, runs["ants"])
     takes_it_all_away(olga, reader)
     clones(olga, reader)
@@ -115,15 +121,15 @@ def makes_a_season_from_a_preset(olga: Person) -> None:
     olga.go("/new-season/")
     with olga.page.expect_navigation():
         olga.page.get_by_role("link", name="Like SemEval").click()
-    today = timezone.now()
-    dates = {"opens": today - dt.timedelta(days=20), "evaluation": today - dt.timedelta(days=10),
-             "closes": today + dt.timedelta(days=10)}  # fmt: skip
+    now = timezone.now().astimezone(dt.timezone(dt.timedelta(hours=-12)))
+    dates = {"opens": now - dt.timedelta(days=20), "evaluation": now - dt.timedelta(days=10),
+             "closes": now + dt.timedelta(hours=1)}  # fmt: skip
     olga.page.fill("#id_title", "The walk 2031")
     olga.page.fill("#id_slug", "walk-2031")
     olga.page.check("input[value=clsumm-1a]")
     olga.page.fill("#id_time_zone", "AoE")
     for name, at in dates.items():
-        olga.page.fill(f"#id_{name}", f"{at:%Y-%m-%d} 12:00")
+        olga.page.fill(f"#id_{name}", f"{at:%Y-%m-%d %H:%M}")
     olga.press("Create the draft")
     assert "The walk 2031 is a draft." in olga.said
     for phase in ("Practice", "Evaluation", "Post-evaluation"):
@@ -194,11 +200,15 @@ def the_board_is_hidden_from_all_but_the_organiser(people: dict[str, Person]) ->
     assert rows_of(people["olga"]) == ["bee-1", "ant-1"]
 
 
-def publishes_the_wrong_gold_and_takes_it_back(olga: Person, reader: Person, gold: Path) -> None:
+def publishes_practice_gold_and_takes_it_back(olga: Person, reader: Person, gold: Path) -> None:
+    """No run answers it, and the board keeps the numbers of the gold before."""
     publishes_gold(olga, gold, "The file of another task.", number=2)
     assert "With another answer" in olga.asked
     assert "Scores that would follow" in olga.asked
-    assert "count twice" in olga.said
+    assert "it counts twice" in olga.said
+    olga.eventually(ORGANISE, "The board stays on gold v1: 2 runs failed against v2.")
+    assert rows_of(reader) == ["bee-1", "ant-1"]
+    olga.go(f"{ORGANISE}gold/")
     olga.press("Take it back")
     assert "Taken back: made gold v2" in olga.said
     assert rows_of(reader) == ["bee-1", "ant-1"]
@@ -206,7 +216,7 @@ def publishes_the_wrong_gold_and_takes_it_back(olga: Person, reader: Person, gol
 
 def moves_the_close_and_takes_it_back(olga: Person, ants: Person) -> None:
     """What is typed with AoE is an instant of AoE, whatever the zone of the form."""
-    before = ants.go(f"{BOARD}submit/")
+    before = end_of(ants)
     day = timezone.now() + dt.timedelta(days=30)
     opens_settings_of(olga, "Evaluation")
     olga.page.fill("#id_closes", f"{day:%Y-%m-%d} 23:59 AoE")
@@ -215,37 +225,65 @@ def moves_the_close_and_takes_it_back(olga: Person, ants: Person) -> None:
     assert "at once:" in olga.asked
     olga.press("Take it back")
     assert "Taken back" in olga.said
-    assert ants.go(f"{BOARD}submit/") == before
+    assert end_of(ants) == before
 
 
-def publishes_other_terms_and_takes_them_back(olga: Person, ants: Person) -> None:
-    """They would have locked every team out of an open evaluation."""
+def publishes_other_terms_an_hour_before_the_end_and_takes_them_back(olga: Person, ants: Person) -> None:
+    """They would have locked every team out of the evaluation for its last hour."""
     olga.go(f"{ORGANISE}terms/")
     olga.page.fill("#id_text", "For nothing at all.")
     olga.press("Publish these terms")
-    assert "Who will be told" in olga.asked
+    assert "who has not accepted it gets no data and sends no run" in olga.asked
     assert "Accept version 2" in ants.go("/terms/walk-2031/")
+    assert "Changed within 48 hours of an end" in olga.go(ORGANISE)
     olga.press("Take it back")
     assert "Taken back" in olga.said
     assert "Accept version" not in ants.go("/terms/walk-2031/")
 
 
-def would_change_the_rules_and_leaves_them(olga: Person, reader: Person) -> None:
-    """On a board that everybody sees; what is asked says what is scored again, and nothing is."""
-    opens_settings_of(olga, "Settings of the task")
-    olga.page.fill("#id_rules", "official-2018")
-    with olga.page.expect_navigation():
-        olga.page.locator("main form.fields button[type=submit]").click()
+def confirms(olga: Person, ants: Person, run: str) -> None:
+    """One of two teams that are asked."""
+    opens_settings_of(olga, "Evaluation")
+    olga.page.check("input[name=confirms_results]")
+    saves(olga)
+    ants.go(run)
+    ants.press("Confirm this result")
+
+
+def changes_what_is_half_confirmed_and_takes_it_back(olga: Person, reader: Person) -> None:
+    """Rules and counting of a closed board that everybody sees: each asks for the name and a reason."""
+    for part, field, value in (
+        ("Evaluation", "#id_counting", "best"),
+        ("Settings of the task", "#id_rules", "official-2018"),
+    ):
+        opens_settings_of(olga, part)
+        choice = olga.page.locator(field)
+        choice.select_option(value) if part == "Evaluation" else choice.fill(value)
+        with olga.page.expect_navigation():
+            olga.page.locator("main form.fields button[type=submit]").click()
+        assert "1 result of " in olga.said
+        reason = olga.page.get_by_label("Reason, which stands in the history")
+        assert not reason.input_value()
+    # What was asked first was left as it was.
     assert "Scored again" in olga.said
-    with olga.page.expect_navigation():
-        olga.page.get_by_role("link", name="Leave it as it is").click()
-    assert rows_of(reader) == ["bee-1", "ant-1"]
+    reason.fill("By mistake.")
+    olga.page.get_by_label("type the name of the season").fill("The walk 2031")
+    olga.press("Do it")
+    assert "the settings are saved" in olga.said
+    olga.press("Take it back")
+    assert "Taken back" in olga.said
+    assert rows_of(reader) == ["ant-1", "bee-1"]
 
 
 def opens_settings_of(olga: Person, name: str) -> None:
     olga.go(f"{ORGANISE}settings/")
     with olga.page.expect_navigation():
         olga.page.locator("main").get_by_text(name, exact=True).first.click()
+
+
+def end_of(ants: Person) -> str:
+    ants.go(f"{BOARD}submit/")
+    return ants.page.locator("main time").first.get_attribute("datetime")
 
 
 def saves(olga: Person) -> None:
@@ -279,7 +317,6 @@ def of_the_evaluation(olga: Person, link: str) -> None:
 
 
 def shows(olga: Person, reader: Person) -> None:
-    assert "Only the organisers" in reader.go(BOARD)
     of_the_evaluation(olga, "Who sees the board")
     olga.unfold("Show it to everybody now")
     olga.press("Show the board to everybody")
@@ -377,7 +414,14 @@ def clones(olga: Person, reader: Person) -> None:
 
 def the_history_has_it_all(olga: Person) -> None:
     said = olga.go(f"{ORGANISE}history/")
-    for words in ("from the preset", "gold v2", "is frozen", "closed", "It was written by hand."):
+    for words in (
+        "from the preset",
+        "gold v2",
+        "is frozen",
+        "closed",
+        "By mistake.",
+        "It was written by hand.",
+    ):
         assert words in said
 
 
