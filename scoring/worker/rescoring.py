@@ -303,9 +303,9 @@ def pack_gold(
         raise GoldRefused(refused.problems) from refused
 
 
-def publish_gold(*, season: Season, by: User, **published: Any) -> list[NewGold]:
-    """Make it the next version of each split; the same content makes none."""
-    with transaction.atomic(), nothing_early(season, by=by):
+def publish_gold(*, season: Season | Task, by: User, **published: Any) -> list[NewGold]:
+    """Make it the next version of each split; the same content makes none. Asked of the season or a task."""
+    with transaction.atomic(), nothing_early(published["splits"][0][0].season, by=by):
         made = publish_packed(by=by, **published)
     score_new(made, by=by)
     return made
