@@ -6,10 +6,10 @@ Metrics, statistics, task types, quotas, visibility and jobs are changed; each c
 the tests named for its module below that enter the changed function, the quickest first, until one fails.
 One process imports the tests once; each change is tried in a fork of it in which the function has other
 code, and what is computed on import, where no test notices it so, in a fork that imports everything anew.
-What these do not notice is looked at a second time, by more of these tests, of builders and of fuzzing that
-enter the function, within a larger sum. A test that fails without the change too notices nothing. Only then
-has it survived: it is printed as a diff, with the reason where one is known why no test can notice it. Pages
-and other tests with a database are not tried.
+What these do not notice is looked at a second time, once all have been looked at, by more of these tests, of
+builders and of fuzzing that enter the function, within a larger sum. A test that fails without the change too
+notices nothing. Only then has it survived: it is printed as a diff, with the reason where one is known why no
+test can notice it. Pages and other tests with a database are not tried.
 
 Some kinds of changes are not made at all, since wherever they stand nobody can notice them: of annotations,
 docstrings and messages; of keywords that guard against what cannot happen or say how something is kept, such
@@ -38,7 +38,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate
@@ -210,6 +210,8 @@ EXPLAINED = {
     "LCSseq.similarity, workers=2": "the same numbers, computed by two threads",
     "max_trials: int=1": "one is no more than the trials that there are",
     "nthreads=1": "one process more counts words, and counts the same",
+    "if paper is not None or reference is not None:": "gold with a line that lacks either is refused",
+    "+WORD_BITS = 32": "no vocabulary has so many words",
     ">= ROUNDING * square, square - mean ** 2": "no variance lies at the bound but 0, which stays 0",
 }
 
@@ -432,6 +434,7 @@ class Trial(Plugin):
                 functions[code.co_filename, code.co_qualname].append(found)
         gc.freeze()
         failed = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "failed"
+        again: list[tuple[Mutant, Any, Looks]] = []
         for mutant, looks in self.given:
             if time.monotonic() > self.deadline:
                 break
@@ -451,10 +454,18 @@ class Trial(Plugin):
                 sys.stderr.write(f"{mutant.function} of {mutant.path} is not found and not tried\n")
                 continue
             in_order = sorted(looks[0], key=lambda test: test not in first)
-            is_told = is_noticed(run, (in_order, looks[1]), self.seconds, failed, self.sound)
-            self.told(mutant, is_told, sum(map(len, looks)))
+            is_told = is_noticed(run, [in_order], self.seconds, failed, self.sound)
             if is_told and failed.exists():
                 self.noticed[mutant.path][failed.read_text()] += 1
+            if is_told or not looks[1]:
+                self.told(mutant, is_told, sum(map(len, looks)))
+            else:
+                again.append((mutant, run, looks))
+        for mutant, run, looks in again:
+            # What there is no time to look at again has survived.
+            is_in_time = time.monotonic() < self.deadline
+            is_told = is_in_time and is_noticed(run, looks[1:], self.seconds, failed, self.sound)
+            self.told(mutant, is_told, sum(map(len, looks)))
         return True
 
     pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
@@ -512,7 +523,7 @@ def reimported(
 
 def is_noticed(
     run: Callable[[list[str], bool], int],
-    looks: Looks,
+    looks: Sequence[list[str]],
     seconds: dict[str, float],
     failed: Path,
     sound: set[str],
@@ -715,7 +726,6 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
 
     on_import, again = frozenset(records["import"]), folder / f"again-{number}"
     with_tests = [(mutant, looks_at(mutant, records)) for mutant in sample]
-    anew = [own for own in with_tests if not own[0].function]
     swapped = [
         (mutant, (first, [] if f"{mutant.path}:{mutant.function}" in on_import else second))
         for mutant, (first, second) in with_tests
@@ -731,6 +741,22 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
             with again.open("a") as places:
                 places.write(f"{sample.index(mutant)}\n")
 
+    for module in HEAVY:
+        importlib.import_module(module)
+    sound: set[str] = set()
+
+    def try_anew(tried: list[tuple[Mutant, Looks]]) -> None:
+        for mutant, looks in tried:
+            if time.monotonic() > deadline:
+                break
+            own = Path(tempfile.mkdtemp(dir=folder))
+            run = partial(reimported, mutant, seconds, own)
+            noticed = is_noticed(run, looks, seconds, own / "failed", sound, more=10)
+            told(mutant, noticed, sum(map(len, looks)))
+            shutil.rmtree(own)
+
+    # First, so that none of them is left out where time ends.
+    try_anew([own for own in with_tests if not own[0].function])
     files = sorted({test.split("::")[0] for _, looks in swapped for tests in looks for test in tests})
     own = folder / f"trial-{number}"
     own.mkdir()
@@ -744,18 +770,7 @@ def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Pat
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    anew += [with_tests[int(place)] for place in again.read_text().split()]
-    for module in HEAVY:
-        importlib.import_module(module)
-    sound: set[str] = set()
-    for place, (mutant, looks) in enumerate(anew):
-        if time.monotonic() > deadline:
-            break
-        own = folder / f"{number}-{place}"
-        own.mkdir()
-        run = partial(reimported, mutant, seconds, own)
-        told(mutant, is_noticed(run, looks, seconds, own / "failed", sound, more=10), sum(map(len, looks)))
-        shutil.rmtree(own)
+    try_anew([with_tests[int(place)] for place in again.read_text().split()])
 
 
 def report(results: list[Any], survivors: Path | None, out: Path | None = None) -> None:

@@ -85,8 +85,8 @@ def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Cor
     """
     coefficient = COEFFICIENTS[name]
     value = coefficient(x, y) if len(x) > 1 else math.nan
-    _, places = np.unique(list(map(str, groups)), return_inverse=True)
-    count = int(places.max(initial=-1)) + 1
+    names, places = np.unique(list(map(str, groups)), return_inverse=True)
+    count = len(names)
     if math.isnan(value) or count < MIN_POINTS:
         return Correlation(value, None, None, len(x))
     left_out = np.array([coefficient(x[places != group], y[places != group]) for group in range(count)])

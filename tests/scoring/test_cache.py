@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import tempfile
 
 import numpy as np
 import pytest
@@ -24,6 +25,12 @@ def test_what_was_kept_is_found_and_counts_as_used(place):
     assert (place / "d.npz").stat().st_mtime > 1
     assert [path.name for path in place.iterdir()] == ["d.npz"]
     assert load("words", "other") is None
+
+
+def test_what_is_kept_is_written_beside_it_on_the_same_disk(place, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(place / "elsewhere"))
+    keep("words", "d", {"numbers": np.arange(3)})
+    assert load("words", "d")
 
 
 def test_a_damaged_file_and_one_that_would_run_code_count_as_none(place):
