@@ -9,7 +9,7 @@ from scoring.metrics import Unavailable
 from scoring.metrics.base import finite
 from scoring.offline.evaluate import Resampling, evaluate
 from tasks.types import InputRefused, Problem, TaskType
-from tasks.types.base import Options, ShownInstance, Split, as_written
+from tasks.types.base import Options, ShownInstance, Split
 from tasks.types.declared.folder import sample_files
 from tasks.types.files import InputFile, open_input, open_inputs
 from tasks.types.problems import refuse
@@ -158,4 +158,4 @@ def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
     run = open_input(folder / RUN) if folder else sample_files(files, f"{FOLDER}{RUN}")
     answers, _ = read_run(task_type, run, split.index, checked)
     pairs = task_type.pairs_of(split, answers, task_type.default_rules, checked)
-    yield from (task_type.show_instances or as_written)(gold, split, pairs, checked)
+    yield from task_type.show_instances(gold, split, pairs, checked)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scoring.stats.interval_methods import METHODS
 from tasks.types import Pairs, Problem, Split, TaskType
-from tasks.types.base import ShownInstance, as_written
+from tasks.types.base import ShownInstance
 from tasks.types.files import InputFile, input_digest, open_input, open_inputs
 from tasks.types.problems import refuse
 from tasks.types.runs import read_run
@@ -158,7 +158,7 @@ def score_read(
     scores = evaluated(part=str(scoring.part or ""), rows=parts[0] if parts else None)
     if scoring.statistics:
         progress("keeping the statistics", begin + (end - begin) * 5 / 6)
-        show = scoring.task_type.show_instances or as_written
+        show = scoring.task_type.show_instances
         shown = show(open_inputs(scoring.gold), split, pairs, scoring.options)
         kept = narrowed(pairs, parts[0]) if parts else pairs
         if parts:

@@ -59,10 +59,7 @@ def number(value: float) -> dict[str, Any]:
 
 
 def breakdown(
-    metrics: Sequence[Metric],
-    statistics: Mapping[str, Floats],
-    labels: Labels,
-    has_gold: NDArray[np.bool_],
+    metrics: Sequence[Metric], statistics: Mapping[str, Floats], labels: Labels, has_gold: NDArray[np.bool_]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """By class and metric: value and n."""
     whole = {metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in metrics}

@@ -134,12 +134,7 @@ def value_interval(value: float, left_out: Sequence[float], value_range: Range =
 
 
 def score_bounds(
-    values: float | Floats,
-    errors: Floats,
-    units: float | Floats,
-    value_range: Range,
-    *,
-    level: float = LEVEL,
+    values: float | Floats, errors: Floats, units: float | Floats, value_range: Range, *, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
     """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
 

@@ -381,12 +381,7 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
 
 
 def detectable_difference(
-    error: float,
-    units: int,
-    *,
-    at_units: int | None = None,
-    largest: float = math.inf,
-    comparisons: int = 1,
+    error: float, units: int, *, at_units: int | None = None, largest: float = math.inf, comparisons: int = 1
 ) -> float:
     """The smallest true difference that is found with the usual chance, on the metric's scale.
 

@@ -15,7 +15,6 @@ from scoring.metrics.base import Floats, finite, value_of
 from scoring.offline.evaluate import details_of, numbered_units
 from scoring.offline.sample import FOLDER, RUN, open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
-from tasks.types.base import as_written
 from tasks.types.declared.folder import sample_files
 from tasks.types.files import open_input
 from tasks.types.problems import as_values, fatal, in_order
@@ -42,7 +41,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     if fatal(problems):
         return {"problems": as_values(fatal(problems))}
     pairs = kind.pairs_of(split, answers, given["rules"][0], options)
-    every = (kind.show_instances or as_written)(gold, split, pairs, options)
+    every = kind.show_instances(gold, split, pairs, options)
     shown = [one for one in every if (one.answer if named is None else one.name in named)]
     if len(shown) != 1:
         found = f"{len(shown)} instances have an answer"

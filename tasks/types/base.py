@@ -10,10 +10,10 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from tasks.types.files import InputFile
-from tasks.types.problems import Problem
+from tasks.types.jsonlines import Record, is_records_file, read_records, well_formed
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.references import MetricRef
 from tasks.types.run_forms import RunForm, TrecForm
-from tasks.types.units import InstanceNames, clusters_of, ids_or_places, unit_by_instance
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
@@ -122,6 +122,75 @@ UNIT = Option(
 )
 
 
+#: The names of the instances of a file's records; None for a record that is no instance.
+InstanceNames = Callable[[InputFile, Sequence[Record]], Iterable[str | None]]
+
+
+def ids_or_places(file: InputFile, records: Sequence[Record]) -> Iterable[str | None]:
+    return (record.id or str(record.item) for record in records)
+
+
+def ids_alone(file: InputFile, records: Sequence[Record]) -> Iterable[str | None]:
+    return (record.id for record in records)
+
+
+def unit_by_instance(files: Sequence[InputFile], field: str, names_of: InstanceNames) -> dict[str, str]:
+    """The field's value of each instance, from the records of the gold.
+
+    A path with dots reaches into objects. Raises InputRefused with every instance that has no value.
+    """
+    problems = Problems()
+    values: dict[str, str] = {}
+    for file in files:
+        records = list(read_records(file, [])) if is_records_file(file.name) else []
+        for name, record in zip(names_of(file, records), records, strict=True):
+            if name is None:
+                continue
+            value: object = record.value
+            for key in field.split("."):
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if isinstance(value, (str, int)) and str(value).strip():
+                values[well_formed(name)] = well_formed(str(value))
+            else:
+                fields = ", ".join(sorted(map(str, record.value)))
+                message = f"no “{field}”, by which instances are resampled together (option unit)"
+                problems.append(record.problem(message, f"a text or number there; found {fields}"))
+    refuse(problems)
+    if not values:
+        expected = "gold in JSON lines with that field, or the name of a dimension"
+        raise InputRefused([Problem(message=f"no instance has “{field}” (option unit)", expected=expected)])
+    return values
+
+
+def clusters_of(
+    names: Sequence[str] | None,
+    units: Sequence[str] | Classes,
+    features: Mapping[str, Sequence[tuple[str, ...]]],
+    field: str,
+    values: Mapping[str, str],
+) -> list[str]:
+    """The cluster of each row that the field makes: the values of instances, or a dimension's classes.
+
+    Raises InputRefused where the instances of one unit are of several.
+    """
+    if values:
+        assert names is not None, "rows of instances have their names"
+        clusters = [values.get(name, name) for name in names]
+    else:
+        clusters = [labels[0] if len(labels) == 1 else "" for labels in features.get(field, [])]
+        if not clusters or "" in clusters:
+            message = f"not every instance has one class of “{field}” (option unit)"
+            expected = "a dimension with one class for each instance"
+            raise InputRefused([Problem(message=message, expected=expected)])
+    cluster_of: dict[str, str] = {}
+    for row, cluster in zip(units, clusters, strict=True):
+        unit = row if isinstance(row, str) else row[0]
+        if cluster_of.setdefault(unit, cluster) != cluster:
+            message = f"“{unit}” is of “{cluster_of[unit]}” and of “{cluster}” by “{field}” (option unit)"
+            raise InputRefused([Problem(message=message, expected="one value for all that it has")])
+    return clusters
+
+
 @dataclass(frozen=True, kw_only=True)
 class Split:
     """The gold of one split.
@@ -165,10 +234,8 @@ class Pairs:
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lengths = {len(self.gold), len(self.answers), len(self.units), *map(len, self.features.values())}
-        lengths |= {
-            len(column) for column in (self.names, self.clusters, self.answered) if column is not None
-        }
+        columns = (self.gold, self.answers, self.units, self.names, self.clusters, self.answered)
+        lengths = {len(column) for column in (*columns, *self.features.values()) if column is not None}
         assert len(lengths) == 1, f"rows do not line up: {lengths}"
 
 
@@ -177,6 +244,18 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     evidence, is an answer, and so is an abstention that a task allows.
     """
     return (not isinstance(answer, str) or bool(answer.strip()) for answer in run.values())
+
+
+def as_written(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """For a task type that does not say how: gold and answers as Python writes them."""
+    for name, rows in rows_by_name(pairs.names).items():
+        gold, answer = (
+            joined([str(values[row]) for row in rows if values[row] is not None])
+            for values in (pairs.gold, pairs.answers)
+        )
+        yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
 #: How the slugs of declared tasks begin, and the files that their numbers rest on.
@@ -256,10 +335,9 @@ class TaskType:
     scatter_pairs: tuple[ScatterPair, ...] = ()
     #: Scores that nobody computes here and that teams may report of their runs.
     team_scores: tuple[str, ...] = ()
-    #: Single instances as people read them, from the files of the gold and a run beside it; as Python writes
-    #: them where a type does not say.
-    show_instances: Callable[[Sequence[InputFile], Split, Pairs, Options], Iterator[ShownInstance]] | None = (
-        None
+    #: Single instances as people read them, from the files of the gold and a run beside it.
+    show_instances: Callable[[Sequence[InputFile], Split, Pairs, Options], Iterator[ShownInstance]] = (
+        as_written
     )
     #: How a page draws one of them; as plain texts where nothing is said.
     drawn_as: str = ""
@@ -441,18 +519,6 @@ def checked_options(owner: str, options: Sequence[Option], values: Options) -> d
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 
-def as_written(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
-    """For a task type that does not say how: gold and answers as Python writes them."""
-    for name, rows in rows_by_name(pairs.names).items():
-        gold, answer = (
-            joined([str(values[row]) for row in rows if values[row] is not None])
-            for values in (pairs.gold, pairs.answers)
-        )
-        yield ShownInstance(name=name, gold=gold, answer=answer)
-
-
 #: How an instance is drawn: sentences of a paper, a ranking, texts side by side, a text with marks, labels,
 #: or whatever else is right line by line.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
@@ -535,15 +601,10 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _without_folder(value: str) -> str:
-    head, separator, path = value.partition(":")
-    if separator and len(head) > 1 and _is_absolute(path):
-        return f"{head}:{_name(path)}"
-    return _name(value) if _is_absolute(value) else value
-
-
-def _is_absolute(path: str) -> bool:
-    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
-
-
-def _name(path: str) -> str:
-    return PureWindowsPath(path).name if PureWindowsPath(path).drive else PurePosixPath(path).name
+    head, _, path = value.partition(":")
+    # One letter before the colon is a drive.
+    for before, whole in ((f"{head}:", path), ("", value)):
+        for kind in (PureWindowsPath, PurePosixPath):
+            if kind(whole).is_absolute() and (len(head) > 1 or not before):
+                return before + kind(whole).name
+    return value

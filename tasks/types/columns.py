@@ -1,6 +1,5 @@
 """Columns for large runs: one number a row where a list would hold one object a row."""
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
@@ -57,10 +56,8 @@ class Classes(Sequence[tuple[str, ...]]):
     @classmethod
     def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
         """From one label a row. Labels stand in the given order, others behind them in the alphabet's."""
-        builder = ClassesBuilder()
-        for value in values:
-            builder.add(value)
-        return builder.build(order)
+        numbers = LabelNumbers()
+        return in_order(numbers.labels, np.array([numbers[value] for value in values], dtype=np.int32), order)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -99,27 +96,6 @@ class Classes(Sequence[tuple[str, ...]]):
     def is_empty(self) -> bool:
         """Whether no row has a class."""
         return bool((self.codes < 0).all())
-
-
-class ClassesBuilder:
-    """Takes one label a row, in four bytes each."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._codes = array("i")
-
-    def add(self, label: str | None) -> None:
-        if label is None:
-            self._codes.append(NO_CLASS)
-        else:
-            self._codes.append(self._numbers.setdefault(label, len(self._numbers)))
-
-    def skip(self) -> None:
-        """Add a row that is not part of the dimension."""
-        self._codes.append(OUTSIDE)
-
-    def build(self, order: Sequence[str] = ()) -> Classes:
-        return in_order(list(self._numbers), np.asarray(self._codes), order)
 
 
 class LabelNumbers(dict[Any, int]):

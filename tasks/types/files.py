@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tasks.types.problems import InputRefused, Problem, Problems, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
 CHUNK = 1 << 20
 #: Left behind by file managers and version control; never part of an input.
@@ -96,7 +96,7 @@ def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT
     if zipfile.is_zipfile(path) or PurePosixPath(shown).suffix.lower() == ".zip":
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
-            InputFile(member.filename, f"{shown}!{member.filename}", _member_opener(archive, member))
+            InputFile(member.filename, f"{shown}!{member.filename}", partial(_open_member, archive, member))
             for member in sorted(members, key=lambda member: member.filename)
             if not CLUTTER.intersection(PurePosixPath(member.filename).parts)
         ]
@@ -141,16 +141,12 @@ def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
     return files
 
 
-def _member_opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
     """Whatever a broken archive comes to, it is told as one kind of error."""
-
-    def open_member() -> IO[bytes]:
-        try:
-            return archive.open(member)
-        except DAMAGE as damage:
-            raise zipfile.BadZipFile(str(damage)) from damage
-
-    return open_member
+    try:
+        return archive.open(member)
+    except DAMAGE as damage:
+        raise zipfile.BadZipFile(str(damage)) from damage
 
 
 NESTED = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
@@ -178,13 +174,10 @@ def checked_members(
     # The library cannot say of a member without a name whether it is a folder.
     members = [member for member in archive.infolist() if not (member.filename and member.is_dir())]
     try:
-        problems = Problems(_problems_of_all(members, path.stat().st_size, shown, limits))
+        refuse(Problems(_problems_of_all(members, path.stat().st_size, shown, limits)))
     except InputRefused:
         archive.close()
         raise
-    if problems:
-        archive.close()
-        raise InputRefused(problems)
     return archive, members
 
 

@@ -258,7 +258,8 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         if self._items is None:
-            yield from line_records(self._file, self._problems)
+            for place, (line, value, raw) in enumerate(json_lines(self._file, self._problems), start=1):
+                yield Record(self._file.shown, line, place, value, raw)
             return
         for place, item in enumerate(self._items, start=1):
             if isinstance(item, dict):
@@ -288,9 +289,3 @@ class Records:
                 expected = "finite numbers"
         self._problems.append(self._file.problem(message, expected, line=line))
         return []
-
-
-def line_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
-    """The records of a file of lines, whatever its name says."""
-    for place, (line, value, raw) in enumerate(json_lines(file, problems), start=1):
-        yield Record(file.shown, line, place, value, raw)

@@ -24,9 +24,9 @@ class Problem:
     author's own line, never gold. ``count`` is how many problems it stands for.
     """
 
-    message: str
     file: str = ""
     line: int | None = None
+    message: str
     expected: str = ""
     quote: str = ""
     fatal: bool = True
@@ -42,20 +42,11 @@ class Problem:
             object.__setattr__(self, name, text)
 
     def __str__(self) -> str:
-        where = (
-            f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
-        )
+        where = f"{self.file}:{self.line}: " if self.line is not None else self.file and f"{self.file}: "
         return f"{where}{self.message}{f'; expected {self.expected}' if self.expected else ''}"
 
     def as_dict(self) -> dict[str, str | int | bool | None]:
-        return {
-            "file": self.file,
-            "line": self.line,
-            "message": self.message,
-            "expected": self.expected,
-            "quote": self.quote,
-            "fatal": self.fatal,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "count"}
 
 
 class InputRefused(Exception):
@@ -115,22 +106,17 @@ class Problems(list[Problem]):
 
     def rest(self) -> list[Problem]:
         """What stands for those that were not kept."""
-        rest = {fatal: number - MAX_PROBLEMS for fatal, number in self._found.items()}
-        return [
-            Problem(
-                message=f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed",
-                fatal=fatal,
-                count=more,
-            )
-            for (fatal, more), word in zip(rest.items(), ("error", "warning"), strict=True)
-            if more > 0
-        ]
+        rest = []
+        for word, is_fatal in (("error", True), ("warning", False)):
+            if (more := self._found[is_fatal] - MAX_PROBLEMS) > 0:
+                message = f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed"
+                rest.append(Problem(message=message, fatal=is_fatal, count=more))
+        return rest
 
 
 def given_up(file: str, line: int) -> Problem:
-    return Problem(
-        file=file, line=line, message=f"not read from here on, after {MAX_PROBLEMS:,} problems before it"
-    )
+    message = f"not read from here on, after {MAX_PROBLEMS:,} problems before it"
+    return Problem(file=file, line=line, message=message)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

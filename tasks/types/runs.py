@@ -58,12 +58,11 @@ def _with_kinds_told(
     """One sentence instead of many for each file that is no run of this type at all."""
     counts = Counter(problem.file for problem in problems)
     wrong = {problem.file for problem in fatal(problems)}
-    looked_at = [file for file in files if file.shown in wrong][:MAX_FILES_LOOKED_AT]
-    form = task_type.run_form
     kinds = {}
-    for file in looked_at if form else ():
-        if form and (message := _kind_of(file, form, counts[file.shown])):
-            kinds[file.shown] = file.problem(message, form.described)
+    if form := task_type.run_form:
+        for file in [file for file in files if file.shown in wrong][:MAX_FILES_LOOKED_AT]:
+            if message := _kind_of(file, form, counts[file.shown]):
+                kinds[file.shown] = file.problem(message, form.described)
     if not kinds:
         return list(problems)
     return [*kinds.values(), *(problem for problem in problems if problem.file and problem.file not in kinds)]
@@ -78,9 +77,9 @@ def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
         return f"this is {kind}, which holds no answers"
     if form.fits(beginning):
         return ""
-    forms = {slug: other.run_form for slug, other in task_types().items()}
-    if others := [slug for slug, other in forms.items() if other is not None and other.fits(beginning)]:
-        return f"this looks like a run for {' or '.join(others)}; is this the right task?"
+    others = task_types().items()
+    if fitting := [slug for slug, other in others if other.run_form and other.run_form.fits(beginning)]:
+        return f"this looks like a run for {' or '.join(fitting)}; is this the right task?"
     kind = text_kind(beginning)
     is_told = kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES)
     return f"this looks like {kind}" if is_told else ""

@@ -9,14 +9,7 @@ from json.scanner import make_scanner
 from typing import Any
 
 from tasks.types.files import InputFile
-from tasks.types.problems import (
-    MAX_PROBLEMS,
-    InputRefused,
-    Problem,
-    Problems,
-    TooManyProblems,
-    given_up,
-)
+from tasks.types.problems import MAX_PROBLEMS, InputRefused, Problem, Problems, TooManyProblems, given_up
 
 
 def decoded(data: bytes) -> str:

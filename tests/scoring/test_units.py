@@ -17,7 +17,7 @@ from scoring.stats.jackknife import intervals
 from scoring.worker.score import score as score_job
 from tasks.models import Job
 from tasks.types import InputRefused, citation_resolution, positional_citations, task_types
-from tasks.types.units import clusters_of
+from tasks.types.base import clusters_of
 from tests.declared.folders import EXAMPLES
 from tests.scoring.offline import refusals, score
 from tests.scoring.toys import Counts

@@ -8,17 +8,13 @@ from tasks.types.files import InputFile
 from tasks.types.problems import Problem
 from tasks.types.ranking import parts
 from tasks.types.references import MetricRef
-from tasks.types.units import ids_alone
 
 if TYPE_CHECKING:
     from tasks.types.ranking.runs import RankedRun
 
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
-F1_CLASSES = {
-    "contexts": "scoring.metrics.ranking:RankingF1",
-    "means": "scoring.metrics.ranking:F1OfMeans",
-}
+F1_CLASSES = {"contexts": "scoring.metrics.ranking:RankingF1", "means": "scoring.metrics.ranking:F1OfMeans"}
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {base.CORRECTED: ("recall", "mrr", "ndcg"), base.OFFICIAL: ("recall", "mrr")}
 CUTS = base.Option(
@@ -32,9 +28,7 @@ GRADES = base.Option.switch(
     "unjudged answers.",
 )
 LONGEST = base.Option(
-    name="longest",
-    default="1000",
-    summary="A run with a ranking of more candidates is refused.",
+    name="longest", default="1000", summary="A run with a ranking of more candidates is refused."
 )
 F1 = base.Option(
     name="f1",
@@ -141,7 +135,7 @@ TASK_TYPE = base.TaskType.of(
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
     # Candidates have none.
-    instance_names=ids_alone,
+    instance_names=base.ids_alone,
     rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
     baselines=("scoring.tools.baselines.retrieval:BASELINES",),
     dimensions=tuple(DIMENSIONS),

@@ -173,7 +173,7 @@ class Instance:
 
 #: What cannot be seen in the data, by the name of the data set.
 _OF_DATASET = {
-    "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`",
+    "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`"
 }
 
 
@@ -475,13 +475,7 @@ def _some(names: Sequence[str]) -> str:
 
 DIMENSIONS = ("dataset", "cited_papers", "target_length", "empty_abstracts", "unseen_words", "target_intent")
 #: What is counted beside the scores, since the scores do not show it.
-NOTES = (
-    "missing_predictions",
-    "empty_predictions",
-    "missing_marks",
-    "unknown_marks",
-    "damaged_marks",
-)
+NOTES = ("missing_predictions", "empty_predictions", "missing_marks", "unknown_marks", "damaged_marks")
 _MAX_COUNTED = 5
 #: What an input can tell or withhold: numbers, and words of four letters or more.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")

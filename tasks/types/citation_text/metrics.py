@@ -121,10 +121,7 @@ def _divergences(by: str = "", ending: str = "") -> tuple[MetricRef, ...]:
 _OF_BOTH = (
     *_rouge(),
     metric_ref(
-        "bertscore_f1",
-        "bertscore:BertScore",
-        *(option.name for option in (*BERTSCORE, ENGINE)),
-        part="f1",
+        "bertscore_f1", "bertscore:BertScore", *(option.name for option in (*BERTSCORE, ENGINE)), part="f1"
     ),
 )
 RULES = {

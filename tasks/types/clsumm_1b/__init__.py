@@ -106,8 +106,7 @@ def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> lis
             return annotation
         spans = Counter(canonical_facet(facet) or facet for facet in annotation.facets)
         named = sorted(
-            merged_facets(annotation.facets),
-            key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks))),
+            merged_facets(annotation.facets), key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks)))
         )
         return replace(annotation, facets=tuple(named[:1]))
 

@@ -68,10 +68,7 @@ LABELS: Mapping[str, Measure] = {
         "DebiasedCalibrationError", module=CALIBRATION, options={"bins": "count"}, asks=SCORES
     ),
     "ece_equal_size": _labels(
-        "EqualSizeCalibrationError",
-        module=WEIGHTED,
-        options={"bins": "count", "pooled": "flag"},
-        asks=SCORES,
+        "EqualSizeCalibrationError", module=WEIGHTED, options={"bins": "count", "pooled": "flag"}, asks=SCORES
     ),
     "exact_match": _labels("LabelSets", arguments={"column": "exact"}, several=True),
     "hamming_loss": _labels("HammingLoss", arguments={"column": "hamming"}, several=True),
@@ -133,9 +130,7 @@ ROUGE_KINDS = {"rouge_1": "1", "rouge_2": "2", "rouge_l": "l", "rouge_lsum": "ls
 TEXTS: Mapping[str, Measure] = {
     **{
         name: Measure(
-            metric=f"{TEXT}:BestRouge",
-            arguments={"kind": kind},
-            options={"part": PARTS, "stemmed": "flag"},
+            metric=f"{TEXT}:BestRouge", arguments={"kind": kind}, options={"part": PARTS, "stemmed": "flag"}
         )
         for name, kind in ROUGE_KINDS.items()
     },

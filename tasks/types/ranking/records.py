@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tasks.types.base import MAX_SHOWN, RIGHT, TOP, Options, Pairs, ShownInstance, Split
-from tasks.types.columns import Classes, ClassesBuilder, LabelNumbers, in_order
+from tasks.types.columns import Classes, LabelNumbers, in_order
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
@@ -228,11 +228,11 @@ class ContextsBuilder:
         self.ids: list[str] = []
         #: Of each context's facts, a digest.
         self._facts = bytearray()
-        self.gold, self._papers = ListsBuilder(), ClassesBuilder()
+        self.gold = ListsBuilder()
         self._dimensions = dimensions
-        self.numbers = [LabelNumbers() for _ in dimensions]
-        #: Of one context behind the other.
-        self._codes = array("i")
+        self._papers, self.numbers = LabelNumbers(), [LabelNumbers() for _ in dimensions]
+        #: Of one context behind the other: the paper's; those of its dimensions.
+        self._paper_codes, self._codes = array("i"), array("i")
 
     def codes(self, values: Sequence[object]) -> list[int]:
         """Of what a context has in each dimension."""
@@ -247,7 +247,7 @@ class ContextsBuilder:
         self.ids.append(name)
         self._facts += digest_of(facts)
         self.gold.add(gold)
-        self._papers.add(paper)
+        self._paper_codes.append(self._papers[paper])
         self._codes.extend(codes)
 
     def facts_digest(self, *others: bytes) -> str:
@@ -271,6 +271,6 @@ class ContextsBuilder:
         return {
             "ids": self.ids,
             "gold": self.gold.build(),
-            "papers": self._papers.build(),
+            "papers": in_order(self._papers.labels, np.asarray(self._paper_codes)),
             "classes": {name: column for name, column in classes.items() if not column.is_empty},
         }

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from tasks.types import problems as wrong
-from tasks.types.columns import OUTSIDE, Classes, ClassesBuilder
+from tasks.types.base import clusters_of, ids_alone, ids_or_places, unit_by_instance
+from tasks.types.columns import OUTSIDE, Classes, LabelNumbers, in_order
 from tasks.types.declared.folder import read_declaration
 from tasks.types.declared.proposals import declaration, look, measures_of
 from tasks.types.files import InputFile, Limits, input_digest, open_input, open_inputs
@@ -49,7 +50,6 @@ from tasks.types.run_forms import (
 )
 from tasks.types.text import decoded, json_kind, json_lines, length_class, unescaped
 from tasks.types.toml_lines import KeyLines, table, toml_fault, value_text
-from tasks.types.units import clusters_of, ids_alone, ids_or_places, unit_by_instance
 from tests.scoring.standing_numbers import DECLARED as FORMS
 from tests.scoring.standing_numbers import ROOT, digest, rounded, said, samples, written
 
@@ -352,12 +352,10 @@ def of_lists() -> Iterator[tuple[str, Any]]:
     yield "ranks", ranks_of(Lists.of([(1, 2), (4,), (), (3, 9), (1,)]), lists).tolist()
     graded = GradedLists(Lists.of([(1,), ()]), Lists.of([(1, 2), (3,)]), np.array([2, 0, 1], dtype=np.int32))
     yield "graded", [list(graded), list(graded.judged), graded.grades.tolist()]
-    builder = ClassesBuilder()
-    for label in ("b", "a", None, "c", "b"):
-        builder.add(label)
-    builder.skip()
+    numbers = LabelNumbers()
+    codes = np.array([numbers[label] for label in ("b", "a", None, "c", "b", ...)], dtype=np.int32)
     for order in ((), ("c",), ("b", "z")):
-        own = builder.build(order)
+        own = in_order(numbers.labels, codes, order)
         groups = [(label, chosen.tolist()) for label, chosen in own.rows_by_label()]
         yield f"classes in order {order}", [own.labels, own.codes.tolist(), list(own), groups, own.is_empty]
     outside = own.outside(np.array([True, False, False, False, True, False]))
