@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from json.scanner import make_scanner
-from typing import Any
+from typing import Any, TypeGuard
 
 from tasks.types.files import InputFile
 from tasks.types.problems import MAX_PROBLEMS, InputRefused, Problem, Problems, TooManyProblems, given_up
@@ -137,6 +137,11 @@ def json_kind(value: object) -> str:
     """What a JSON value is called in a message."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+def are_texts(value: object) -> TypeGuard[list[str]]:
+    """Whether this is a list of texts."""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def kind_found(value: object) -> str:

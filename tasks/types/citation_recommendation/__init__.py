@@ -1,20 +1,14 @@
 """Citation recommendation: which paper does a sentence cite, among all papers of a collection."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tasks.types import base
-from tasks.types.files import InputFile
-from tasks.types.problems import Problem
 from tasks.types.ranking import parts
-from tasks.types.references import MetricRef
-
-if TYPE_CHECKING:
-    from tasks.types.ranking.runs import RankedRun
+from tasks.types.references import MetricRef, metric_ref
 
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
-F1_CLASSES = {"contexts": "scoring.metrics.ranking:RankingF1", "means": "scoring.metrics.ranking:F1OfMeans"}
+F1_CLASSES = {"contexts": ("f1", "ranking:RankingF1"), "means": ("f1_of_means", "ranking:F1OfMeans")}
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {base.CORRECTED: ("recall", "mrr", "ndcg"), base.OFFICIAL: ("recall", "mrr")}
 CUTS = base.Option(
@@ -45,10 +39,10 @@ PERPLEXITY = base.Option.switch(
 
 def cuts(options: base.Options) -> tuple[int, ...]:
     """The cut-offs, the ranking one first. Raises OptionRefused."""
-    return (CUT, *base.cutoffs(options, _longest(options), [CUT]))
+    return (CUT, *base.cutoffs(options, longest(options), [CUT]))
 
 
-def _longest(options: base.Options) -> int:
+def longest(options: base.Options) -> int:
     text = options["longest"]
     if not text.isdecimal() or int(text) < CUT:
         raise base.OptionRefused(f"option longest={text}: expected a whole number from {CUT} up")
@@ -57,10 +51,9 @@ def _longest(options: base.Options) -> int:
 
 def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
     """`recall@10` and so on."""
-    classes = dict.fromkeys(GRADED, "scoring.metrics.ranking:GradedRanking")
-    plain = "scoring.metrics.ranking:Ranking"
+    classes = dict.fromkeys(GRADED, "ranking:GradedRanking")
     return tuple(
-        MetricRef(f"{measure}@{cut}", classes.get(measure, plain), {"measure": measure, "cut": cut})
+        metric_ref(f"{measure}@{cut}", classes.get(measure, "ranking:Ranking"), measure=measure, cut=cut)
         for measure in measures
     )
 
@@ -71,47 +64,12 @@ def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
     metrics = list(measures_at(CUT, more))
     for cut in cuts(options)[1:]:
         metrics += measures_at(cut, (*MEASURES[rules], *more))
-    form = options[F1.name]
-    if rules == base.CORRECTED and form != "no":
-        name = {"contexts": "f1", "means": "f1_of_means"}[form]
-        metrics += [MetricRef(f"{name}@{cut}", F1_CLASSES[form], {"cut": cut}) for cut in cuts(options)]
+    if rules == base.CORRECTED and options[F1.name] != "no":
+        name, by = F1_CLASSES[options[F1.name]]
+        metrics += [metric_ref(f"{name}@{cut}", by, cut=cut) for cut in cuts(options)]
     if rules == base.CORRECTED and options[PERPLEXITY.name] == "yes":
-        metrics.append(MetricRef("perplexity", "scoring.metrics.ranking:Perplexity"))
+        metrics.append(metric_ref("perplexity", "ranking:Perplexity"))
     return tuple(metrics)
-
-
-def read_run(
-    files: Sequence[InputFile], index: base.Index, options: base.Options
-) -> "tuple[RankedRun, list[Problem]]":
-    """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
-    from tasks.types.ranking.runs import RunLimits, read_ranked_run
-
-    declares = options[PERPLEXITY.name] == "yes"
-    limits = RunLimits(longest=_longest(options), kept=max(cuts(options)), declares=declares)
-    return read_ranked_run(files, index, limits)
-
-
-def pair(split: base.Split, run: "RankedRun", rules: str, options: base.Options) -> base.Pairs:
-    """One row a context.
-
-    A citing paper is the unit that is resampled: its contexts share topic, style and reference list, so that
-    resampling them one by one would make intervals too narrow.
-    """
-    from tasks.types.ranking.runs import DeclaredLists
-
-    collection = split.content
-    answers = run.lists
-    if run.declared:
-        answers = DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
-    return base.Pairs(
-        gold=collection.gold,
-        answers=answers,
-        units=collection.papers,
-        features=collection.classes,
-        names=collection.ids,
-        notes=run.notes,
-        scores=run.scores,
-    )
 
 
 #: The dimensions of the diagnostic benchmark and that of authors, with the order of their classes where it is
@@ -131,7 +89,10 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 
 CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
 TASK_TYPE = base.TaskType.of(
-    parts("tasks.types.citation_recommendation.collection", gold_files=(CONTEXTS, CANDIDATES)),
+    parts(
+        *("tasks.types.citation_recommendation.collection", "read_run", "pair"),
+        gold_files=(CONTEXTS, CANDIDATES),
+    ),
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
     # Candidates have none.
@@ -139,13 +100,9 @@ TASK_TYPE = base.TaskType.of(
     rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
     baselines=("scoring.tools.baselines.retrieval:BASELINES",),
     dimensions=tuple(DIMENSIONS),
-    read_run=read_run,
-    pair=pair,
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
 )
-#: Dimensions that are part of a gold's digest only where a context has a class of them.
-LATER = frozenset({"h_index_group"})
 #: Which dimensions a context was sampled for; in others it does not count. Without it, it counts in all.
 SAMPLED_FOR = "sampled_for"
 

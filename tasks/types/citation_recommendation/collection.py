@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tasks.types.base import Index, Options, Split
-from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, LATER, SAMPLED_FOR
+from tasks.types.base import Index, Options, Pairs, Split
+from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR, cuts, longest
 from tasks.types.columns import NO_CLASS, OUTSIDE
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
+from tasks.types.ranking.runs import DeclaredLists, RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import text_of_document, text_of_topic
 from tasks.types.text import kind_found
 
+#: Dimensions that are part of a gold's digest only where a context has a class of them.
+LATER = frozenset({"h_index_group"})
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
@@ -85,6 +88,31 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
         yield [record.get(name) for name in SHOWN[1:]], [cited, record.get("grades")]
 
 
+def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+    """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
+    declares = options["perplexity"] == "yes"
+    limits = RunLimits(longest=longest(options), kept=max(cuts(options)), declares=declares)
+    return read_ranked_run(files, index, limits)
+
+
+def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
+    """One row a context.
+
+    A citing paper is the unit that is resampled: its contexts share topic, style and reference list, so that
+    resampling them one by one would make intervals too narrow.
+    """
+    lists, pool = run.lists, split.index["pools"][0]
+    return Pairs(
+        gold=split.content.gold,
+        answers=DeclaredLists(lists, run.declared, len(pool)) if run.declared else lists,
+        units=split.content.papers,
+        features=split.content.classes,
+        names=split.content.ids,
+        notes=run.notes,
+        scores=run.scores,
+    )
+
+
 class _Reader(records.ContextsBuilder):
     def __init__(self, candidates: Mapping[str, int]) -> None:
         super().__init__(DIMENSIONS)
@@ -125,30 +153,25 @@ class _Reader(records.ContextsBuilder):
         codes = self.codes(values)
         facts = [encode_basestring(name), encode_basestring(paper), records.canonical(cited).decode()]
         facts.append(f"{{{self._classes_written(codes)}}}")
-        is_graded = bool(grades) and "grades" in record
-        if is_graded:
+        if grades and "grades" in record:
             facts.append(records.canonical(sorted(grades.items())).decode())
-        if is_graded and self._judged is None:
-            self._begin_grades()
+            if self._judged is None:
+                # Until now all that was judged is what is cited, with a grade of 1.
+                before = self.gold.build()
+                self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
+                self._judged.extend(before.lengths, before.values)
         if self._judged is not None:
             self._judged.add([self._candidates[reference] for reference in grades])
             self._grades.extend(grades.values())
         gold = [self._candidates[reference] for reference in cited]
         self.add(name, paper, gold, codes, f"[{','.join(facts)}]".encode())
 
-    def _begin_grades(self) -> None:
-        """Until now all that was judged is what is cited, with a grade of 1."""
-        before = self.gold.build()
-        self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
-        self._judged.extend(before.lengths, before.values)
-
     def _classes_written(self, codes: Sequence[int]) -> str:
         try:
             return "".join(map(getitem, self._written, codes))[1:]
         except KeyError:
-            for dimension, numbers, written, code in zip(
-                DIMENSIONS, self.numbers, self._written, codes, strict=True
-            ):
+            columns = zip(DIMENSIONS, self.numbers, self._written, codes, strict=True)
+            for dimension, numbers, written, code in columns:
                 if code not in written:
                     written[code] = f',"{dimension}":{encode_basestring(numbers.labels[code])}'
             return self._classes_written(codes)

@@ -1,6 +1,5 @@
 """The gold of Citation Resolution: contexts with what they cite, and each paper's own references."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from tasks.types.ranking.records import (
     ContextsBuilder,
     Rows,
     canonical,
+    digest_of,
     label,
     named,
     section_class,
@@ -224,8 +224,7 @@ class CitingPapers:
 def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> CitingPapers | None:
     """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
     cites: dict[str, set[str]] = {}
-    for file in named(files, CITATIONS):
-        rows = Rows(file, problems)
+    for rows in (Rows(file, problems) for file in named(files, CITATIONS)):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "cited")
             if citing is not None and cited is not None:
@@ -233,9 +232,8 @@ def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> C
     if not cites:
         return None
     edges = json.dumps([[cited, sorted(citing)] for cited, citing in sorted(cites.items())])
-    return CitingPapers(
-        {cited: frozenset(citing) for cited, citing in cites.items()}, hashlib.sha256(edges.encode()).digest()
-    )
+    papers = {cited: frozenset(citing) for cited, citing in cites.items()}
+    return CitingPapers(papers, digest_of(edges.encode()))
 
 
 def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
@@ -325,9 +323,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
         names=resolution.ids,
         scores=run.scores,
         notes={
-            "missing_answers": int((~answers.present).sum()),
-            "empty_rankings": int((answers.present & (answers.lengths == 0)).sum()),
-            "tied_scores": run.ties,
+            **RankedRun(answers, run.ties).notes,
             "tied_at_cut": tied_at_cut(resolution.gold, answers),
             "contexts_left_out": split.instances - len(rows),
         },

@@ -18,7 +18,7 @@ from tasks.types import base, jsonlines
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
-from tasks.types.text import json_kind, length_class
+from tasks.types.text import are_texts, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
 #: File names that say nothing of a data set; the ids of their instances may.
@@ -129,7 +129,7 @@ class _Names:
 def _faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
     value = record.value
     items = value.get("input")
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+    if not are_texts(items):
         fault = "missing" if "input" not in value else f"{json_kind(items)}, not all of it texts"
         yield f"“input” is {fault}", "a list of texts"
     elif not cited_abstracts(items):
@@ -220,7 +220,7 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
     for kind, labels in value.items():
         if kind not in KINDS:
             yield f"“labels” has “{kind[:MAX_LABEL]}”", expected
-        elif not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        elif not are_texts(labels):
             yield f"the {kind} labels are {json_kind(labels)}, not all of it texts", expected
         elif len(labels) > MAX_LABELS:
             yield f"{len(labels):,} {kind} labels", f"at most {MAX_LABELS:,}"

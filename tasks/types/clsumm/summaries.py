@@ -36,7 +36,7 @@ from tasks.types.clsumm.topics import (
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.run_forms import RunForm, binary_kind
-from tasks.types.text import decoded, json_kind, json_lines, unescaped
+from tasks.types.text import are_texts, decoded, json_kind, json_lines, unescaped
 
 KINDS = ("abstract", "community", "human")
 LAYOUT = "a topic folder with `summary/<topic>.abstract.txt`, or a folder or zip of such folders"
@@ -295,7 +295,7 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
                 faults = []
                 if not isinstance(topic, str):
                     faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
-                if isinstance(summary, list) and all(isinstance(line, str) for line in summary):
+                if are_texts(summary):
                     summary = "\n".join(" ".join(line.split()) for line in summary)
                 if "summary" not in record:
                     faults.append("“summary” is missing")

@@ -44,17 +44,6 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded, unescaped
 
-__all__ = [
-    "contents",
-    "held_citances",
-    "is_topic_file",
-    "public_files",
-    "read_gold",
-    "read_inputs",
-    "read_topics",
-    "unreachable",
-]
-
 
 @dataclass(frozen=True)
 class GoldFile:

@@ -9,7 +9,7 @@ from tasks.types.base import MISSED, RIGHT, WRONG, Index, Split
 from tasks.types.files import InputFile
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
-from tasks.types.text import json_kind, kind_found
+from tasks.types.text import are_texts, json_kind, kind_found
 
 LABEL = "label"
 #: By document: its label, and the sets of sentences of which any whole one is enough.
@@ -33,8 +33,7 @@ class EvidenceTask(InstanceTask):
     given: str = ""
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        sentences = record.get(self.pool_content)
-        if not isinstance(sentences, list) or not all(isinstance(own, str) for own in sentences):
+        if not are_texts(record.get(self.pool_content)):
             yield f"“{self.pool_content}” is no list of texts", "a list of sentences"
 
     def index_facts(self, content: Content) -> Index:
@@ -67,22 +66,22 @@ class EvidenceTask(InstanceTask):
         if isinstance(value, str) and value in allowed:
             return value
         found = (
-            f"“{value[:100]}” is no label" if isinstance(value, str) else f"“{LABEL}” is {json_kind(value)}"
+            f"“{value[:100]}” is no label" if isinstance(value, str) else f"“{LABEL}” is {kind_found(value)}"
         )
-        fault("“label” is missing" if value is None else found, f"one of {', '.join(allowed)}")
+        fault(found, f"one of {', '.join(allowed)}")
         return None
 
     def sentences_of(
         self, value: Any, document: str, sizes: Mapping[str, int] | None, fault: Fault
     ) -> tuple[int, ...] | None:
         """Numbers from 0 of a document that is in the pool, where that is known."""
-        if sizes is not None and document not in sizes:
+        most = None
+        if sizes is not None and (most := sizes.get(document)) is None:
             fault(f"document “{document[:100]}” is not in the pool", "the id of a document")
             return None
         if not isinstance(value, list) or any(type(own) is not int for own in value):
             fault(f"“sentences” of “{document[:100]}” is no list of whole numbers", "such as [0, 2]")
             return None
-        most = None if sizes is None else sizes[document]
         if wrong := [own for own in value if own < 0 or (most is not None and own >= most)]:
             expected = f"from 0 to {most - 1}" if most else "from 0"
             fault(f"document “{document[:100]}” has no sentence {wrong[0]}", expected)
@@ -105,24 +104,21 @@ class EvidenceSets(EvidenceTask):
             return None
         found: GoldSets = {}
         for document, sets in value.items():
+            shown = document[:100]
             if not isinstance(sets, list) or not sets or not all(isinstance(own, dict) for own in sets):
-                fault(
-                    f"document “{document[:100]}” has no list of evidence sets",
-                    '[{"sentences": [0], "label": …}]',
-                )
+                fault(f"document “{shown}” has no list of evidence sets", '[{"sentences": [0], "label": …}]')
                 return None
             labels = {self.label_of(own.get(LABEL), fault, may_abstain=False) for own in sets}
             sentences = [self.sentences_of(own.get("sentences"), document, None, fault) for own in sets]
             if None in labels or None in sentences:
                 return None
             if len(labels) > 1:
-                fault(f"the sets of document “{document[:100]}” have several labels", "one for each document")
+                fault(f"the sets of document “{shown}” have several labels", "one for each document")
                 return None
             flat = [own for numbers in sentences for own in numbers or ()]
-            if len(flat) > len(set(flat)) or any(not numbers for numbers in sentences):
+            if len(flat) > len(set(flat)) or not all(sentences):
                 fault(
-                    f"a sentence of “{document[:100]}” is in two sets, or a set is empty",
-                    "each sentence in one set",
+                    f"a sentence of “{shown}” is in two sets, or a set is empty", "each sentence in one set"
                 )
                 return None
             found[document] = (str(labels.pop()), tuple(frozenset(numbers or ()) for numbers in sentences))
@@ -181,24 +177,19 @@ class EvidenceOfOne(EvidenceTask):
         label = self.label_of(record.get(LABEL), fault, may_abstain=True)
         value = at_path(record, self.field)
         sets = [] if value is None else value
-        if not isinstance(sets, list) or not all(
-            isinstance(own, list) and own and all(isinstance(sentence, str) for sentence in own)
-            for own in sets
-        ):
+        if not isinstance(sets, list) or not all(own and are_texts(own) for own in sets):
             fault(f"“{self.field}” is no list of evidence sets", '[["d1:0", "d1:2"]]')
             return None
         if label is not None and label != self.abstain and not sets:
-            fault(
-                f"“{self.field}” is empty",
-                f"a set of sentences, unless the label is {self.abstain or 'another'}",
-            )
+            expected = f"a set of sentences, unless the label is {self.abstain or 'another'}"
+            fault(f"“{self.field}” is empty", expected)
             return None
         return None if label is None else Verdict(label, tuple(frozenset(own) for own in sets))
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         label = self.label_of(line.value.get(LABEL), line.wrong, may_abstain=True)
         value = line.value.get(self.answer_key, [])
-        if not isinstance(value, list) or not all(isinstance(own, str) for own in value):
+        if not are_texts(value):
             line.wrong(f"“{self.answer_key}” is no list of texts", '["d1:0"]')
             return None
         for sentence in value:

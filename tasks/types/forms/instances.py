@@ -84,9 +84,10 @@ class Dimension:
         value = at_path(record, self.field)
         if value is None or value in ("", []):
             return (self.absent,) if self.absent else ()
-        if self.reading in ("words", "characters", "count"):
-            sizes = {"words": lambda: len(str(value).split()), "characters": lambda: len(str(value))}
-            value = sizes[self.reading]() if self.reading in sizes else _count(value)
+        if self.reading == "count":
+            value = len(value) if isinstance(value, list | dict) else 1
+        elif self.reading in ("words", "characters"):
+            value = len(str(value).split() if self.reading == "words" else str(value))
         elif self.reading == "year":
             value = str(value)[:4]
         elif self.reading:
@@ -96,9 +97,7 @@ class Dimension:
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
             return (self._part(value),)
-        return tuple(
-            dict.fromkeys(_class_name(own) for own in (value if isinstance(value, list) else [value]))
-        )
+        return tuple(dict.fromkeys(map(_class_name, value if isinstance(value, list) else [value])))
 
     def _part(self, value: float) -> str:
         place = bisect_right(self.cuts, value)
@@ -107,10 +106,6 @@ class Dimension:
         if place == len(self.cuts):
             return f"{self.cuts[-1]:g} or more"
         return f"{self.cuts[place - 1]:g} to under {self.cuts[place]:g}"
-
-
-def _count(value: Any) -> int:
-    return len(value) if isinstance(value, list | dict) else 1
 
 
 def _class_name(value: Any) -> str:
@@ -187,12 +182,9 @@ class InstanceTask(ABC):
         """An answer as a line of a run has it."""
 
     def pairs_of(self, content: Content, answers: list[Any], rules: str) -> tuple[list[Any], list[Any]]:
-        """Gold and answers as the metrics take them, a row an instance; an answer is None where it is
-        missing.
-        """
-        leaves_out = self.missing.get(rules) == LEFT_OUT
+        """Gold and answers as the metrics take them, a row an instance; a missing answer is None."""
         gold = [instance.gold for instance in content.instances]
-        if leaves_out:
+        if self.missing.get(rules) == LEFT_OUT:
             gold = [None if answer is None else own for own, answer in zip(gold, answers, strict=True)]
         return gold, answers
 
@@ -242,9 +234,7 @@ class InstanceTask(ABC):
         return RunForm(described=self.form.files, keys=(frozenset({self.answer_key}),))
 
     def is_gold_file(self, name: str) -> bool:
-        return bool(self.pool_file and PurePosixPath(name).name == self.pool_file) or self.is_instances_file(
-            name
-        )
+        return PurePosixPath(name).name == self.pool_file or self.is_instances_file(name)
 
     def is_instances_file(self, name: str) -> bool:
         path = PurePosixPath(name)
@@ -296,9 +286,8 @@ class InstanceTask(ABC):
         records: dict[str, Mapping[str, Any]] = {}
         for file in files:
             table = TABLES.get(file.suffix.removeprefix("."))
-            for record in (
-                table_records(file, table, problems) if table else jsonlines.read_records(file, problems)
-            ):
+            read = table_records(file, table, problems) if table else jsonlines.read_records(file, problems)
+            for record in read:
                 name = jsonlines.record_id(record.value, self.pool_id)
                 if not name or name in records:
                     found = f"{self.pool_noun} “{name}” is there twice"
@@ -356,9 +345,8 @@ class InstanceTask(ABC):
         content: Content = split.content
         found = [run.get(instance.id) for instance in content.instances]
         gold, answers = self.pairs_of(content, found, rules)
-        return self.rows(
-            content, gold, answers, {"missing_answers": found.count(None), **self.notes_of(found)}
-        )
+        notes = {"missing_answers": found.count(None), **self.notes_of(found)}
+        return self.rows(content, gold, answers, notes)
 
     def rows(
         self, content: Content, gold: Sequence[Any], answers: Sequence[Any], notes: Mapping[str, int]
@@ -399,19 +387,13 @@ class InstanceTask(ABC):
         fields: set[str] = set()
         for file in files:
             for record in self.records(file, problems) if self.is_instances_file(file.name) else ():
-                instance = self._instance(record, by_id, problems, with_gold=with_gold)
-                if instance:
+                if instance := self._instance(record, by_id, problems, with_gold=with_gold):
                     by_id[instance.id] = instance
                     fields |= instance.record.keys()
         pool = self.read_pool([file for file in files if file.parts[-1] == self.pool_file], problems)
         if not by_id and not problems.has_errors:
-            expected = (
-                "a table"
-                if self.files in TABLES
-                else "a file of qrels"
-                if self.files == TREC
-                else "JSON lines"
-            )
+            kinds = {TREC: "a file of qrels", **dict.fromkeys(TABLES, "a table")}
+            expected = kinds.get(self.files, "JSON lines")
             problems.append(Problem(message="no instances are here", expected=expected))
         for name in self.shown if by_id and not problems.has_errors else ():
             if name not in fields:
@@ -433,8 +415,7 @@ class InstanceTask(ABC):
             if value is None or value == "" or isinstance(value, bool | list | dict):
                 faults.append((f"“{self.unit}” is {kind_found(value)}", "a text"))
         gold = self.gold_of(record.value, lambda *fault: faults.append(fault)) if with_gold else None
-        for message, expected in faults:
-            problems.append(record.problem(message, expected))
+        problems += (record.problem(*fault) for fault in faults)
         return None if faults or not name else Instance(jsonlines.well_formed(name), gold, record.value)
 
     def records(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
@@ -449,15 +430,14 @@ class InstanceTask(ABC):
         """A record a topic, whose answers are graded."""
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):
-            parts = decoded(raw).split()
+            parts = (line := decoded(raw)).split()
             if parts and (len(parts) != 4 or not parts[3].lstrip("-").isdecimal()):
-                problems.append(
-                    file.problem("no line of qrels", "topic 0 document grade", line=number, raw=decoded(raw))
-                )
+                expected = "topic 0 document grade"
+                problems.append(file.problem("no line of qrels", expected, line=number, raw=line))
             elif parts:
                 by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(0, int(parts[3]))
-        for place, (topic, (line, grades)) in enumerate(by_topic.items(), start=1):
-            yield jsonlines.Record(file.shown, line, place, {self.id: topic, self.field: grades})
+        for place, (topic, (first, grades)) in enumerate(by_topic.items(), start=1):
+            yield jsonlines.Record(file.shown, first, place, {self.id: topic, self.field: grades})
 
 
 def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[jsonlines.Record]:

@@ -10,9 +10,9 @@ from tasks.types.base import LABELS, Index
 from tasks.types.forms.instances import LEFT_OUT, WRONG, Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
 from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
-from tasks.types.text import json_kind
+from tasks.types.text import json_kind, kind_found
 
-LABEL = "label"
+LABEL, ABSENT = "label", object()
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
 #: How sure a line is of its label that does not say so, where a run may say.
 UNSTATED = 0.5
@@ -79,36 +79,28 @@ class LabelTask(InstanceTask):
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
         is_list = self.several or self.any_of
-        labels = self._labels(
-            value, fault, self.field, self.labels, is_list=is_list, is_there=value is not None
-        )
-        if labels is None:
-            return None
-        if is_list:
+        value = ABSENT if value is None else value
+        labels = self._labels(value, fault, self.field, self.labels, is_list=is_list)
+        if labels is None or is_list:
             return labels
         label = GoldLabel(labels[0])
         label.record = record if self.keeps_records else {}
         return label
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        def fault(message: str, expected: str) -> None:
-            line.wrong(message, expected)
-
-        key = self.answer_key
+        key, probabilities = self.answer_key, None
         allowed = (*self.labels, *([self.abstain] if self.abstain else []))
-        labels = self._labels(
-            line.value.get(key), fault, key, allowed, is_list=self.several, is_there=key in line.value
-        )
+        given = line.value.get(key, ABSENT)
+        labels = self._labels(given, line.wrong, key, allowed, is_list=self.several)
         if labels is None or self.several:
             return labels
         try:
-            probabilities = (
-                read_probabilities(line.value, self.labels) if self.probabilities != NONE else None
-            )
+            if self.probabilities != NONE:
+                probabilities = read_probabilities(line.value, self.labels)
         except ProbabilitiesRefused as refused:
-            return fault(refused.message, refused.expected)
+            return line.wrong(refused.message, refused.expected)
         if self.probabilities == NEEDED and probabilities is None:
-            return fault("“probabilities” is missing", "a probability for each label")
+            return line.wrong("“probabilities” is missing", "a probability for each label")
         confidence = self._confidence(line)
         if not line.is_sound:
             return None
@@ -119,21 +111,26 @@ class LabelTask(InstanceTask):
 
     def pairs_of(self, content: Content, answers: list[Any], rules: str) -> tuple[list[Any], list[Any]]:
         missing, abstained = self.missing.get(rules, WRONG), self.abstained.get(rules, WRONG)
-        treated = [
-            _treated(missing, None)
-            if answer is None
-            else _treated(abstained, answer)
-            if self.abstain and answer == self.abstain
-            else answer
-            for answer in answers
-        ]
+
+        def treated(answer: LabelWithProbabilities | str | None) -> Any:
+            is_answer = answer is not None
+            if is_answer and not (self.abstain and answer == self.abstain):
+                return answer
+            treatment = abstained if is_answer else missing
+            if isinstance(treatment, StandIn):
+                label, sure = treatment.label, treatment.confidence
+                is_answer = is_answer or sure is not None
+                return LabelWithProbabilities(label, confidence=sure, is_answer=is_answer)
+            if treatment == LEFT_OUT:
+                return LabelWithProbabilities(answer or "", is_left_out=True, is_answer=is_answer)
+            return answer
+
+        answers = list(map(treated, answers))
         gold = [instance.gold for instance in content.instances]
         if self.any_of:
-            gold = [
-                answer if answer in labels else labels[0]
-                for labels, answer in zip(gold, treated, strict=True)
-            ]
-        return gold, treated
+            sides = zip(gold, answers, strict=True)
+            gold = [answer if answer in labels else labels[0] for labels, answer in sides]
+        return gold, answers
 
     def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
         return {"abstained": sum(answer == self.abstain for answer in answers)} if self.abstain else {}
@@ -152,33 +149,25 @@ class LabelTask(InstanceTask):
         if value is None and self.confidence == OPTIONAL:
             return UNSTATED
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            found = (
-                "missing"
-                if value is None
-                else f"{value:g}"
-                if type(value) in (int, float)
-                else json_kind(value)
-            )
+            found = f"{value:g}" if type(value) in (int, float) else kind_found(value)
             line.wrong(f"“confidence” is {found}", "a number from 0 to 1")
             return None
         return float(value)
 
     def _labels(
-        self, value: Any, fault: Fault, key: str, allowed: Sequence[str], *, is_list: bool, is_there: bool
+        self, value: Any, fault: Fault, key: str, allowed: Sequence[str], *, is_list: bool
     ) -> LabelSet | None:
         """As a tuple, of one where there are not several; None, and noted, where it is something else."""
         expected = f"one of {', '.join(allowed)}"
-        if not is_there:
+        if value is ABSENT:
             fault(f"“{key}” is missing", expected)
             return None
         if is_list:
             # A cell of a table can hold one label.
             values = value if isinstance(value, list) else [value] if isinstance(value, str) else None
             if values is None or (not values and not self.several):
-                fault(
-                    f"“{key}” is {'empty' if values == [] else json_kind(value)}",
-                    f"a list of labels, each {expected}",
-                )
+                found = "empty" if values == [] else json_kind(value)
+                fault(f"“{key}” is {found}", f"a list of labels, each {expected}")
                 return None
         else:
             values = [value]
@@ -193,16 +182,4 @@ class LabelTask(InstanceTask):
         if twice := [label for label, count in given.items() if count > 1]:
             fault(f"“{key}” names {twice[0]} twice", "each label once")
             return None
-        in_order = given if self.any_of else (label for label in allowed if label in given)
-        return LabelSet(in_order)
-
-
-def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
-    """``answer`` is None where it is missing."""
-    is_answer = answer is not None
-    if isinstance(treatment, StandIn):
-        is_answer = is_answer or treatment.confidence is not None
-        return LabelWithProbabilities(treatment.label, confidence=treatment.confidence, is_answer=is_answer)
-    if treatment == LEFT_OUT:
-        return LabelWithProbabilities(answer or "", is_left_out=True, is_answer=is_answer)
-    return answer
+        return LabelSet(given if self.any_of else (label for label in allowed if label in given))

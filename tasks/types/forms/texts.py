@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from tasks.types.base import TEXTS, Index
 from tasks.types.forms.instances import Fault, InstanceTask, at_path
 from tasks.types.jsonlines import MAX_TEXT, Line, well_formed
-from tasks.types.text import json_kind
+from tasks.types.text import are_texts, kind_found
 
 
 class References(tuple[str, ...]):
@@ -31,8 +31,8 @@ class TextTask(InstanceTask):
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
         values = [value] if isinstance(value, str) else value
-        if not isinstance(values, list) or not values or not all(isinstance(own, str) for own in values):
-            found = "missing" if value is None else "empty" if value == [] else json_kind(value)
+        if not values or not are_texts(values):
+            found = "empty" if value == [] else kind_found(value)
             fault(f"“{self.field}” is {found}", "a text or a list of texts")
             return None
         return References(map(well_formed, values))

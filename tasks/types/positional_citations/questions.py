@@ -38,7 +38,7 @@ from tasks.types.positional_citations.sentences import (
 )
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
-from tasks.types.text import json_kind, length_class
+from tasks.types.text import are_texts, json_kind, length_class
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
 #: Shorter forms of a passage, as ALCE's files call them: a summary of it, and a snippet.
@@ -202,15 +202,11 @@ def _faults(value: Mapping[str, Any]) -> Faults:
         yield from _list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
         yield from _list_faults(value, "annotations", "long_answer", str)
-    if not _are_texts(value.get("claims") or []):
+    if not are_texts(value.get("claims") or []):
         yield "“claims” are not all texts", "a list of texts"
     answers = value.get("answers") or []
-    if not isinstance(answers, list) or not all(one and _are_texts(one) for one in answers):
+    if not isinstance(answers, list) or not all(one and are_texts(one) for one in answers):
         yield "“answers” is no list of spellings of each answer", '[["Ford Model T", "Model T"], ["Ford A"]]'
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> Faults:
@@ -222,7 +218,7 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
     for place, item in enumerate(items, start=1):
         if not isinstance(item, dict) or not isinstance(item.get(part), kind):
             yield f"“{key}”: the entry at place {place} has no {part}", expected
-        elif kind is list and not all(isinstance(text, str) for text in item[part]):
+        elif kind is list and not are_texts(item[part]):
             yield f"“{key}”: {part} at place {place} are not all texts", "a list of texts"
 
 

@@ -17,7 +17,7 @@ from tasks.types.columns import Classes, LabelNumbers, in_order
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
-from tasks.types.text import is_name, json_kind, json_lines, kind_found
+from tasks.types.text import is_name, json_lines, kind_found
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
@@ -93,25 +93,21 @@ class Rows:
         value = record.get(key)
         if type(value) is str and value:
             return [value]
-        if is_name(value) and str(value):
-            return [str(value)]
-        if isinstance(value, list) and value and all(map(is_name, value)):
-            return list(dict.fromkeys(map(str, value)))
-        fault = "missing" if value is None else "empty" if value == [] else json_kind(value)
-        self.wrong(f"“{key}” is {fault}", "an id or a list of ids")
+        values = value if isinstance(value, list) else [value]
+        if value != "" and values and all(map(is_name, values)):
+            return list(dict.fromkeys(map(str, values)))
+        self.wrong(f"“{key}” is {'empty' if value == [] else kind_found(value)}", "an id or a list of ids")
         return None
 
     def grades(self, record: Mapping[str, Any], key: str, cited: Sequence[str]) -> dict[str, int]:
         """What each candidate that was judged is worth, from 0 up; what is cited without a grade has 1."""
         graded = record.get(key, {})
-        if not isinstance(graded, dict) or not all(_is_grade(value) for value in graded.values()):
+        if not isinstance(graded, dict) or not all(
+            type(value) is int and 0 <= value <= MAX_GRADE for value in graded.values()
+        ):
             self.wrong(f"“{key}” is no object of grades", '{"W12": 2, "W7": 0}, whole numbers from 0 to 100')
             return {}
         return {**dict.fromkeys(cited, 1), **graded}
-
-
-def _is_grade(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_GRADE
 
 
 def label(record: Mapping[str, Any], key: str) -> str | None:
@@ -127,21 +123,18 @@ SECTIONS = (
     *("results", "discussion", "conclusion", "appendix", "other"),
 )
 #: The first that fits decides: “Related work and methods” is related work.
-_WORDS = (
-    ("abstract", r"^abstract$|^summary$"),
-    ("introduction", r"introduc|motivation|overview"),
-    ("related work", r"related|background|previous|prior|literature|state of the art|context"),
-    ("appendix", r"^appendi|supplement"),
-    ("conclusion", r"conclu|future|outlook|closing|perspectives"),
-    ("discussion", r"discuss|limitation|implication|threats"),
-    ("results", r"result|evaluat|experiment|finding|analys|comparison|simulation|performance"),
-    ("data", r"\bdata|corpus|corpora|observation|sample|material"),
-    (
-        "methods",
-        r"method|model|approach|algorithm|framework|setup|theor|implementation|architecture|procedure",
-    ),
-)
-_PATTERNS = tuple((section, re.compile(words)) for section, words in _WORDS)
+_WORDS = {
+    "abstract": r"^abstract$|^summary$",
+    "introduction": r"introduc|motivation|overview",
+    "related work": r"related|background|previous|prior|literature|state of the art|context",
+    "appendix": r"^appendi|supplement",
+    "conclusion": r"conclu|future|outlook|closing|perspectives",
+    "discussion": r"discuss|limitation|implication|threats",
+    "results": r"result|evaluat|experiment|finding|analys|comparison|simulation|performance",
+    "data": r"\bdata|corpus|corpora|observation|sample|material",
+    "methods": r"method|model|approach|algorithm|framework|setup|theor|implementation|architecture|procedure",
+}
+_PATTERNS = {section: re.compile(words) for section, words in _WORDS.items()}
 
 
 def section_class(title: str | None) -> str | None:
@@ -153,7 +146,7 @@ def section_class(title: str | None) -> str | None:
     if not title or not title.strip():
         return None
     lowered = re.sub(r"^[\d.\s]+", "", title.strip().lower())
-    return next((section for section, words in _PATTERNS if words.search(lowered)), "other")
+    return next((section for section, words in _PATTERNS.items() if words.search(lowered)), "other")
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
@@ -226,7 +219,7 @@ class ContextsBuilder:
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
         self.ids: list[str] = []
-        #: Of each context's facts, a digest.
+        #: The digest of each context's facts.
         self._facts = bytearray()
         self.gold = ListsBuilder()
         self._dimensions = dimensions
@@ -254,20 +247,13 @@ class ContextsBuilder:
         """Of the facts, in whatever order they stand in the file, and then of these."""
         facts = np.frombuffer(self._facts, dtype="S32")
         facts.sort()
-        digest = hashlib.sha256(facts.data)
-        for other in others:
-            digest.update(other)
-        return digest.hexdigest()
+        return digest_of(facts.tobytes(), *others).hex()
 
     def columns(self) -> dict[str, Any]:
         """What a `Collection` is made of."""
         codes = np.frombuffer(self._codes, dtype=np.int32).reshape(-1, len(self.numbers)).T
-        classes = {
-            name: in_order(numbers.labels, column, order)
-            for (name, order), numbers, column in zip(
-                self._dimensions.items(), self.numbers, codes, strict=True
-            )
-        }
+        columns = zip(self._dimensions.items(), self.numbers, codes, strict=True)
+        classes = {name: in_order(own.labels, column, order) for (name, order), own, column in columns}
         return {
             "ids": self.ids,
             "gold": self.gold.build(),

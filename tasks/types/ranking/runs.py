@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -36,14 +36,14 @@ def read_ranked_run(
     choices = Choices(index)
     gathering = Gathering(choices)
     readable = []
+    for file in files:
+        if not file.stem.lower().startswith("readme"):
+            readable.append(file)
+        else:
+            problems.append(file.problem("passed over: it holds no rankings", FORMS, fatal=False))
+    if not readable:
+        problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
     try:
-        for file in files:
-            if not file.stem.lower().startswith("readme"):
-                readable.append(file)
-            else:
-                problems.append(file.problem("passed over: it holds no rankings", FORMS, fatal=False))
-        if not readable:
-            problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
         for file in readable:
             read = read_json_run if _is_json(file) else read_trec_run
             read(file, gathering, limits, problems)
@@ -52,9 +52,7 @@ def read_ranked_run(
     except InputRefused as refused:
         problems.extend(refused.problems)
     run = gathering.run()
-    if problems.has_errors:
-        return run, problems
-    if 0 < run.missing < len(choices):
+    if 0 < run.missing < len(choices) and not problems.has_errors:
         first = choices.instances[int(np.flatnonzero(~run.lists.present)[0])]
         message = f"{run.missing:,} of {len(choices):,} instances have no answer and score 0"
         problems.append(Problem(message=f"{message}, the first is “{first}”", fatal=False))
@@ -117,12 +115,12 @@ def _ranking(
     except (KeyError, TypeError):
         if not all(map(is_name, ranked)):
             return [(f"“{key}” holds something other than ids", f"a list of candidates: {example}")]
-        names = [str(name) for name in ranked]
-        if any(name not in candidates for name in names):
-            return list(unknown_candidates(names, candidates))
+        names = list(map(str, ranked))
+        if unknown := unknown_candidates(names, candidates):
+            return unknown
         numbers = [candidates[name] for name in names]
     if len(set(numbers)) < len(numbers):
-        return list(duplicates([str(name) for name in ranked]))
+        return list(duplicates(map(str, ranked)))
     if limits.longest is not None and len(numbers) > limits.longest:
         return [too_long(len(numbers), limits.longest)]
     if scores is None:
@@ -137,7 +135,7 @@ def _scored(
     scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
     """From an object of scores: highest first, equal ones in the order of the candidates."""
-    if unknown := list(unknown_candidates(list(scores), candidates)):
+    if unknown := unknown_candidates(scores, candidates):
         return unknown
     wrong = next((name for name, score in scores.items() if not _is_number(score)), None)
     if wrong is not None:
@@ -210,7 +208,8 @@ class _Columns:
         choices = self._gathering.choices
         self._row = row = choices.row_of(query)
         if row is None:
-            self.wrong(line, *unknown_instance(query, choices))
+            such = f", such as “{choices.instances[0]}”" if len(choices) else ""
+            self.wrong(line, f"instance “{query}” is not in this split", f"an id of the split{such}")
             return
         if self._gathering.is_answered(row):
             message = f"instance “{query}” is answered in another file as well"
@@ -233,9 +232,8 @@ class _Columns:
         if document is None:
             self.wrong(line, f"“{fields[2]}” is no candidate of this instance", "the id of a candidate", raw)
         elif document in self._known:
-            self.wrong(
-                line, f"“{fields[2]}” stands in this ranking a second time", "each candidate once", raw
-            )
+            again = f"“{fields[2]}” stands in this ranking a second time"
+            self.wrong(line, again, "each candidate once", raw)
         elif not math.isfinite(score):
             self.wrong(line, f"the score “{fields[4]}” is not a finite number", LINE, raw)
         elif not -(2**31) <= rank < 2**31:
@@ -255,7 +253,7 @@ class _Columns:
         self._block_starts.append(len(self._documents))
         if not self._block_rows:
             return
-        all_documents, ranks = _whole(self._documents), _whole(self._ranks)
+        all_documents, ranks = np.asarray(self._documents), np.asarray(self._ranks)
         all_scores = np.frombuffer(self._scores) if self._scores else np.empty(0)
         for rows, places in self._portions():
             second = all_documents[places] if self._limits.ties_by_candidate else ranks[places]
@@ -278,8 +276,9 @@ class _Columns:
     def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
         starts = np.frombuffer(self._block_starts, dtype=np.int64)
-        order = np.argsort(_whole(self._block_rows), kind="stable")
-        block_rows = _whole(self._block_rows)[order]
+        block_rows = np.asarray(self._block_rows)
+        order = np.argsort(block_rows, kind="stable")
+        block_rows = block_rows[order]
         starts, lengths = starts[:-1][order], np.diff(starts)[order]
         ends = np.cumsum(lengths)
         begin = 0
@@ -309,10 +308,6 @@ class _Columns:
         if self._row is not None and longest is not None and len(self._known) > longest:
             message, expected = too_long(len(self._known), longest)
             self.wrong(line, f"{message} for “{self._gathering.choices.instances[self._row]}”", expected)
-
-
-def _whole(column: array[int]) -> NDArray[np.int32]:
-    return np.asarray(column)
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
@@ -478,24 +473,16 @@ Fault = tuple[str, str]
 NAMED = 3
 
 
-def unknown_instance(name: str, choices: Choices) -> Fault:
-    hint = f"an id of the split, such as “{choices.instances[0]}”" if len(choices) else "an id of the split"
-    return f"instance “{name}” is not in this split", hint
-
-
-def unknown_candidates(names: Sequence[str], candidates: Container[str]) -> Iterator[Fault]:
+def unknown_candidates(names: Collection[str], candidates: Container[str]) -> list[Fault]:
     """One fault for all of a ranking's unknown candidates."""
     unknown = [(place, name) for place, name in enumerate(names, start=1) if name not in candidates]
-    if unknown:
-        some = ", ".join(f"“{name}” at place {place}" for place, name in unknown[:NAMED])
-        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield (
-            f"{len(unknown)} of {len(names)} are no candidates: {some}{more}",
-            "ids of the candidates of this instance",
-        )
+    some = ", ".join(f"“{name}” at place {place}" for place, name in unknown[:NAMED])
+    more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+    message = f"{len(unknown)} of {len(names)} are no candidates: {some}{more}"
+    return [(message, "ids of the candidates of this instance")] if unknown else []
 
 
-def duplicates(names: Sequence[str]) -> Iterator[Fault]:
+def duplicates(names: Iterable[str]) -> Iterator[Fault]:
     """A fault for each candidate that stands in a ranking again."""
     first: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
@@ -534,7 +521,7 @@ def read_declared(record: Mapping[str, Any], candidates: Mapping[str, int]) -> d
     values = record[name]
     if not isinstance(values, dict):
         return [(f"“{name}” is {json_kind(values)}", f"an object such as {EXAMPLES[name]}")]
-    faults = list(unknown_candidates(list(values), candidates))
+    faults = unknown_candidates(values, candidates)
     low, high = (0, 1) if name == FIELD else (-sys.float_info.max, 0)
     expected = "a number from 0 to 1" if name == FIELD else "a natural logarithm, which is never above 0"
     for key, value in values.items():
