@@ -156,15 +156,18 @@ class _Reader(records.ContextsBuilder):
         if grades and "grades" in record:
             facts.append(records.canonical(sorted(grades.items())).decode())
             if self._judged is None:
-                # Until now all that was judged is what is cited, with a grade of 1.
-                before = self.gold.build()
-                self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
-                self._judged.extend(before.lengths, before.values)
+                self._begin_grades()
         if self._judged is not None:
             self._judged.add([self._candidates[reference] for reference in grades])
             self._grades.extend(grades.values())
         gold = [self._candidates[reference] for reference in cited]
         self.add(name, paper, gold, codes, f"[{','.join(facts)}]".encode())
+
+    def _begin_grades(self) -> None:
+        """Until now all that was judged is what is cited, with a grade of 1."""
+        before = self.gold.build()
+        self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
+        self._judged.extend(before.lengths, before.values)
 
     def _classes_written(self, codes: Sequence[int]) -> str:
         try:

@@ -7,7 +7,7 @@ from functools import partial
 from io import BytesIO
 from typing import Any
 
-from tasks.types.baselines import Answer, Baseline
+from tasks.types.baselines import Answer, Answering, Baseline
 from tasks.types.declared.keys import Keys
 from tasks.types.files import InputFile
 from tasks.types.forms.instances import JSON_FORMS, Instance, InstanceTask, at_path
@@ -39,9 +39,8 @@ def read_baselines(
         if train and train not in files:
             # Other processes have the files that numbers rest on alone, and no use for baselines.
             if "card.md" in files:
-                keys.refuse(
-                    "train", f"there is no file “{train}” in the folder", "JSON lines in the form of the gold"
-                )
+                message = f"there is no file “{train}” in the folder"
+                keys.refuse("train", message, "JSON lines in the form of the gold")
             continue
         if train:
             own = replace(task, files=JSON_FORMS[0], shown=(), unit="")
@@ -76,28 +75,33 @@ def _by_counts(
         for instance in split.instances:
             own = of_unit[_unit(task, instance)] if training is None else Counter()
             counts = {label: total[label] - own[label] for label in task.labels}
-            best = max(task.labels, key=lambda label: counts[label])
-            answer: dict[str, Any] = {task.id: instance.id, task.answer_key: [best] if task.several else best}
             whole = sum(counts.values())
-            if name == "prior" and task.probabilities != NONE and whole:
-                answer["probabilities"] = {label: count / whole for label, count in counts.items()}
-            yield answer
+            shares = {label: count / whole for label, count in counts.items()} if whole else {}
+            yield _labelled(task, instance, counts, shares if name == "prior" else {})
 
+    return _plain(name, words, training, answers)
+
+
+def _labelled(
+    task: LabelTask, instance: Instance, by_label: Mapping[str, float], shares: Mapping[str, float]
+) -> Answer:
+    """The label that has most; the shares where the task takes probabilities and there are any."""
+    best = max(by_label, key=by_label.__getitem__)
+    answer = {task.id: instance.id, task.answer_key: [best] if task.several else best}
+    return answer | ({"probabilities": shares} if shares and task.probabilities != NONE else {})
+
+
+def _plain(name: str, words: str, training: Sequence[Instance] | None, answers: Answering) -> Baseline:
     seen = "of the other instances" if training is None else "of the training data"
-    return Baseline(
-        name=name,
-        summary=f"{words} {seen}.",
-        source=NO_PAPER,
-        answers=answers,
-        learns_from_gold=training is None,
-    )
+    given: dict[str, Any] = {"learns_from_gold": training is None, "source": NO_PAPER, "answers": answers}
+    return Baseline(name=name, summary=f"{words} {seen}.", **given)
 
 
 def _unit(task: InstanceTask, instance: Instance) -> str:
     return str(at_path(instance.record, task.unit)) if task.unit else instance.id
 
 
-TFIDF = "tfidf-logistic"
+TFIDF, MOST_FREQUENT = "tfidf-logistic", "The most frequent label"
 
 
 def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
@@ -108,24 +112,13 @@ def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields
         assert training is not None
         vectorizer, model = TfidfVectorizer(), LogisticRegression(max_iter=1000)
         vectors = vectorizer.fit_transform([text_of(instance, fields) for instance in training])
-        model.fit(
-            vectors,
-            [
-                instance.gold[0] if isinstance(instance.gold, tuple) else str(instance.gold)
-                for instance in training
-            ],
-        )
+        gold = [instance.gold for instance in training]
+        model.fit(vectors, [own[0] if isinstance(own, tuple) else str(own) for own in gold])
         instances = task.inputs(files).instances
-        found = model.predict_proba(
-            vectorizer.transform([text_of(instance, fields) for instance in instances])
-        )
-        for instance, shares in zip(instances, found.tolist(), strict=True):
+        vectors = vectorizer.transform([text_of(instance, fields) for instance in instances])
+        for instance, shares in zip(instances, model.predict_proba(vectors).tolist(), strict=True):
             by_label = dict(zip(map(str, model.classes_), shares, strict=True))
-            best = str(model.classes_[max(range(len(shares)), key=shares.__getitem__)])
-            answer: dict[str, Any] = {task.id: instance.id, task.answer_key: [best] if task.several else best}
-            if task.probabilities != NONE:
-                answer["probabilities"] = by_label
-            yield answer
+            yield _labelled(task, instance, by_label, by_label)
 
     return Baseline(
         name=TFIDF,
@@ -145,11 +138,7 @@ def _mean(task: NumberTask, training: Sequence[Instance] | None, fields: Sequenc
             value = (total - (instance.gold if training is None else 0)) / others if others else instance.gold
             yield {task.id: instance.id, task.answer_key: value}
 
-    seen = "of the other instances" if training is None else "of the training data"
-    words = f"The mean number {seen}."
-    return Baseline(
-        name="mean", summary=words, source=NO_PAPER, answers=answers, learns_from_gold=training is None
-    )
+    return _plain("mean", "The mean number", training, answers)
 
 
 #: Words of the first sentences that a lead takes at least.
@@ -178,10 +167,9 @@ def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequen
         for instance in content.instances:
             query = str(at_path(instance.record, task.query) or "")
             scores = retriever.get_scores(query.lower().split())
-            order = sorted(range(len(names)), key=lambda place: (-scores[place], place))[
-                : min(100, task.longest)
-            ]
-            yield {task.id: instance.id, task.answer_key: [names[place] for place in order]}
+            order = sorted(range(len(names)), key=lambda place: (-scores[place], place))
+            first = [names[place] for place in order[: min(100, task.longest)]]
+            yield {task.id: instance.id, task.answer_key: first}
 
     return Baseline(
         name="bm25",
@@ -198,10 +186,8 @@ BASELINES: Mapping[str, Mapping[str, Making]] = {
     "spans": {},
     "evidence": {},
     "labels": {
-        "majority": partial(_by_counts, "majority", "The most frequent label"),
-        "prior": partial(
-            _by_counts, "prior", "The most frequent label, with the share of each as its probability"
-        ),
+        "majority": partial(_by_counts, "majority", MOST_FREQUENT),
+        "prior": partial(_by_counts, "prior", f"{MOST_FREQUENT}, with the share of each as its probability"),
         TFIDF: _tfidf_logistic,
     },
 }

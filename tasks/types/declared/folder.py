@@ -33,8 +33,9 @@ MAX_BYTES = 16 << 20
 #: What scores the sample and says what differs; imported when a folder is read.
 SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
+#: Of a task, and the names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-RULES_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+SLUG_WORDS = "small letters, digits and single hyphens"
 #: Keys of [task] that change no number, and so are no part of the digest.
 WORDS = ("title", "names", "baselines", "public_sample")
 READINGS = ("year", "words", "characters", "count")
@@ -50,17 +51,13 @@ def read_folder(folder: Path) -> TaskType:
     size = 0
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
-        if (
-            path.is_symlink()
-            or not path.is_file()
-            or any(part.startswith((".", "__")) for part in path.parts[-2:])
-        ):
+        is_hidden = any(part.startswith((".", "__")) for part in path.parts[-2:])
+        if is_hidden or path.is_symlink() or not path.is_file():
             continue
         size += path.stat().st_size
         if size > MAX_BYTES:
-            raise InputRefused(
-                [Problem(file=shown, message=f"more than {MAX_BYTES >> 20} MB", expected="a small sample")]
-            )
+            message = f"more than {MAX_BYTES >> 20} MB"
+            raise InputRefused([Problem(file=shown, message=message, expected="a small sample")])
         try:
             files[name] = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as fault:
@@ -68,9 +65,8 @@ def read_folder(folder: Path) -> TaskType:
         if "\0" in files[name]:
             raise InputRefused([Problem(file=str(path), message="a text with NUL")])
     if TOML not in files:
-        raise InputRefused(
-            [Problem(file=shown, message=f"there is no {TOML}", expected="the folder of a task")]
-        )
+        message = f"there is no {TOML}"
+        raise InputRefused([Problem(file=shown, message=message, expected="the folder of a task")])
     return read_files(files, shown)
 
 
@@ -114,9 +110,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     top.close()
     slug, title = keys.text("slug"), keys.text("title")
     if slug and not SLUG.fullmatch(slug):
-        keys.refuse(
-            "slug", f"“{slug}” cannot stand in an address", "small letters, digits and single hyphens"
-        )
+        keys.refuse("slug", f"“{slug}” cannot stand in an address", SLUG_WORDS)
     form = keys.choice("form", FORMS)
     unit = keys.text("unit", "")
     public_sample = keys.flag("public_sample")
@@ -141,8 +135,8 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
         naming = Naming(catalogue, given, own)
         for rule in rules:
             name = rule.text("name")
-            if name and not RULES_NAME.fullmatch(name):
-                rule.refuse("name", f"“{name}” is no name", "small letters, digits and single hyphens")
+            if name and not SLUG.fullmatch(name):
+                rule.refuse("name", f"“{name}” is no name", SLUG_WORDS)
             elif name in rule_sets:
                 rule.refuse("name", f"two rule sets are called “{name}”")
             rule_sets[name] = naming.metrics(rule)
@@ -150,37 +144,32 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     keys.close()
     if faults or task is None:
         return None, faults
-    digest = _digest(files)
-    shown_names = names.pop("", {})
-    return (
-        TaskType.of(
-            task,
-            slug=f"{DECLARED}{slug}@{digest[:8]}",
-            title=title,
-            unit=unit.replace("_", " ") or "instance",
-            rules=rule_sets,
-            dimensions=tuple(dimension.name for dimension in dimensions),
-            options=(CUTS,) if isinstance(task, RankingTask) else (),
-            further_metrics=partial(_at_cutoffs, rule_sets, task.longest)
-            if isinstance(task, RankingTask)
-            else None,
-            display_names=shown_names,
-            public_files=_with_declaration(task, files),
-            declared=Declared(
-                name=slug,
-                form=form,
-                digest=digest,
-                files=files,
-                translations=names,
-                public_sample=public_sample,
-                baselines=read_baselines(baselines, form, task, files, faults),
-                own_measures="" if is_trusted(files.get(MEASURES, "")) else files.get(MEASURES, ""),
-            ),
-        )
-        if not faults
-        else None,
-        faults,
+    digest, text = _digest(files), files.get(MEASURES, "")
+    facts: dict[str, Any] = {"display_names": names.pop("", {})}
+    if isinstance(task, RankingTask):
+        facts |= {"options": (CUTS,), "further_metrics": partial(_at_cutoffs, rule_sets, task.longest)}
+    declared = Declared(
+        name=slug,
+        form=form,
+        digest=digest,
+        files=files,
+        translations=names,
+        public_sample=public_sample,
+        baselines=read_baselines(baselines, form, task, files, faults),
+        own_measures="" if is_trusted(text) else text,
     )
+    task_type = TaskType.of(
+        task,
+        slug=f"{DECLARED}{slug}@{digest[:8]}",
+        title=title,
+        unit=unit.replace("_", " ") or "instance",
+        rules=rule_sets,
+        dimensions=tuple(dimension.name for dimension in dimensions),
+        public_files=_with_declaration(task, files),
+        declared=declared,
+        **facts,
+    )
+    return (None if faults else task_type), faults
 
 
 def _at_cutoffs(
@@ -227,46 +216,28 @@ def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
     delimiter = gold.text("delimiter", "")
     if delimiter and (form not in TABLES or len(delimiter) > 1):
         gold.refuse("delimiter", f"“{delimiter}” parts no {form}", "one character, for csv")
-    shown, hidden = gold.texts("shown", ()), gold.texts("hidden", ())
-    settings = {
-        "id": gold.text("id", "id"),
-        "files": form,
-        "delimiter": delimiter,
-        "shown": shown,
-        "hidden": hidden,
-    }
+    shown, hidden, key = gold.texts("shown", ()), gold.texts("hidden", ()), gold.text("id", "id")
     for path in hidden:
-        if path.partition(".")[0] not in shown:
-            gold.refuse(
-                "hidden", f"“{path}” is in no field that is shown{near(path.partition('.')[0], shown)}"
-            )
+        if (head := path.partition(".")[0]) not in shown:
+            gold.refuse("hidden", f"“{path}” is in no field that is shown{near(head, shown)}")
     field = gold.text("field")
     for name in shown:
         if field == name or (field.startswith(f"{name}.") and field not in hidden):
             gold.refuse("shown", f"“{name}” shows the answer, which is “{field}”", "fields without it")
-    return {**settings, "field": field}
+    settings = {"id": key, "field": field, "files": form, "delimiter": delimiter}
+    return {**settings, "shown": shown, "hidden": hidden}
 
 
 def _dimensions(keys: Keys) -> Any:
-    said = keys.value("dimensions", [])
+    said, example = keys.value("dimensions", []), '{ name = "year", field = "published" }'
     if not isinstance(said, list):
-        keys.refuse(
-            "dimensions", "“dimensions” is no list", '["section", { name = "year", field = "published" }]'
-        )
+        keys.refuse("dimensions", "“dimensions” is no list", f'["section", {example}]')
         return
     names: set[str] = set()
     for entry in said:
-        own = (
-            Keys(
-                {"name": entry} if isinstance(entry, str) else entry, (*keys.path, "dimensions"), keys.faults
-            )
-            if isinstance(entry, str | dict)
-            else None
-        )
+        own = keys.entry("dimensions", entry)
         if own is None:
-            keys.refuse(
-                "dimensions", "a dimension is no text and no table", '{ name = "year", field = "published" }'
-            )
+            keys.refuse("dimensions", "a dimension is no text and no table", example)
             continue
         name = own.text("name")
         if name in names:
@@ -274,15 +245,11 @@ def _dimensions(keys: Keys) -> Any:
         names.add(name)
         reading = own.text("as", "")
         if reading and reading not in READINGS and not DATE.fullmatch(reading):
-            own.refuse(
-                "as", f"“{reading}” is not known here", f"one of {', '.join(READINGS)}, before:2026-01-31"
-            )
+            expected = f"one of {', '.join(READINGS)}, before:2026-01-31"
+            own.refuse("as", f"“{reading}” is not known here", expected)
         cuts = own.value("cuts", [])
-        if (
-            not isinstance(cuts, list)
-            or any(isinstance(c, bool) or not isinstance(c, int | float) for c in cuts)
-            or cuts != sorted(set(cuts))
-        ):
+        are_numbers = isinstance(cuts, list) and all(type(cut) in (int, float) for cut in cuts)
+        if not are_numbers or cuts != sorted(set(cuts)):
             own.refuse("cuts", "“cuts” is no list of rising numbers", "[20, 40]")
             cuts = []
         joined = own.value("with", {})
@@ -319,21 +286,15 @@ def _digest(files: Files) -> str:
 
 def _card_faults(files: Files, shown: str, task_type: TaskType | None) -> list[Problem]:
     if CARD not in files:
-        return [
-            Problem(
-                file=shown,
-                message="there is no card",
-                expected="what is asked, format, data, rules, citation",
-            )
-        ]
-    text = files[CARD]
-    faults = [
+        expected = "what is asked, format, data, rules, citation"
+        return [Problem(file=shown, message="there is no card", expected=expected)]
+    headings = {line.rstrip() for line in files[CARD].split("\n")}
+    return [
         Problem(file=shown, message=f"there is no section “## {section}”", expected=", ".join(SECTIONS))
         for section in SECTIONS
-        if not re.search(rf"^## {section}\s*$", text, flags=re.MULTILINE)
-    ]
-    return faults + [
+        if f"## {section}" not in headings
+    ] + [
         Problem(file=shown, message=f"the rule set {rules} is not described", expected=f"### `{rules}`")
         for rules in (task_type.rules if task_type else ())
-        if not re.search(rf"^### `{re.escape(rules)}`\s*$", text, flags=re.MULTILINE)
+        if f"### `{rules}`" not in headings
     ]

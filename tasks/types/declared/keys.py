@@ -10,14 +10,8 @@ from tasks.types.problems import Problem
 from tasks.types.toml_lines import KeyLines, KeyPath, toml_fault
 
 REQUIRED: Final = object()
-_KINDS = {
-    bool: "true or false",
-    str: "a text",
-    list: "a list",
-    dict: "a table",
-    int: "a number",
-    float: "a number",
-}
+_KINDS = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
+_KINDS |= dict.fromkeys((int, float), "a number")
 
 
 class Faults(list[Problem]):
@@ -65,9 +59,8 @@ class Keys:
     def choice(self, name: str, choices: Iterable[str], default: Any = REQUIRED) -> str:
         value = self.text(name, default)
         if value and value not in (known := list(choices)):
-            self.refuse(
-                name, f"“{value}” is not known here{near(value, known)}", f"one of {', '.join(known)}"
-            )
+            message = f"“{value}” is not known here{near(value, known)}"
+            self.refuse(name, message, f"one of {', '.join(known)}")
             return "" if default is REQUIRED else str(default)
         return value
 
@@ -123,13 +116,17 @@ class Keys:
             self.refuse(name, f"“{name}” is {kind(value)}", f"tables under [[{self._dotted(name)}]]")
         return []
 
+    def entry(self, name: str, value: object) -> "Keys | None":
+        """One of a list under the key: a table, or a text that stands for one with this name; else None."""
+        table = {"name": value} if isinstance(value, str) else value
+        return Keys(table, (*self.path, name), self.faults) if isinstance(table, dict) else None
+
     def close(self) -> None:
+        known = list(self._taken)
         for name in self.values:
             if name not in self._taken:
-                known = list(self._taken)
-                self.refuse(
-                    name, f"there is no key “{name}” here{near(name, known)}", f"one of {', '.join(known)}"
-                )
+                message = f"there is no key “{name}” here{near(name, known)}"
+                self.refuse(name, message, f"one of {', '.join(known)}")
 
     def _dotted(self, name: str) -> str:
         return ".".join([*(part for part in self.path if isinstance(part, str)), name])
@@ -151,8 +148,8 @@ def read_toml(text: str, file: str) -> tuple[Keys, Faults]:
     except (ValueError, RecursionError) as fault:
         faults = Faults(file)
         words, line, _ = toml_fault(text, fault)
-        line = line or text.count("\n") + 1
-        faults.append(Problem(file=file, line=line, message=f"not TOML: {words}"))
+        place = line or text.count("\n") + 1
+        faults.append(Problem(file=file, line=place, message=f"not TOML: {words}"))
         return Keys({}, (), Faults(file)), faults
     faults = Faults(file, KeyLines(text))
     return Keys(values, (), faults), faults

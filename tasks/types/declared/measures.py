@@ -181,26 +181,27 @@ class Naming:
         said = rules.value("measures")
         if not isinstance(said, list) or not said:
             if said is not None and "measures" in rules:
-                rules.refuse(
-                    "measures", "“measures” is no list, or an empty one", '["accuracy", { name = … }]'
-                )
+                message = "“measures” is no list, or an empty one"
+                rules.refuse("measures", message, '["accuracy", { name = … }]')
             return ()
-        found = [self._metric(entry, rules, place) for place, entry in enumerate(said)]
-        references = tuple(reference for reference in found if reference)
+        references = []
+        for place, entry in enumerate(said, start=1):
+            found = self._metric(entry, rules, place)
+            if isinstance(found, MetricRef):
+                references.append(found)
+            elif found:
+                rules.refuse("measures", *found)
         names = [reference.name for reference in references]
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
                 rules.refuse("measures", f"two measures are called “{name}”", "a `name` for each")
-        return references
+        return tuple(references)
 
-    def _metric(self, entry: Any, rules: Keys, place: int) -> MetricRef | None:
-        entry = {"name": entry} if isinstance(entry, str) else entry
-        if not isinstance(entry, dict):
-            rules.refuse(
-                "measures", f"measure {place + 1} is no text and no table", '{ name = "f1_method", … }'
-            )
-            return None
-        keys = Keys(entry, (*rules.path, "measures"), rules.faults)
+    def _metric(self, entry: Any, rules: Keys, place: int) -> MetricRef | tuple[str, str] | None:
+        """Or what is wrong and what was expected; None where that is noted already."""
+        keys = rules.entry("measures", entry)
+        if keys is None:
+            return f"measure {place} is no text and no table", '{ name = "f1_method", … }'
         name = keys.text("name")
         called = keys.text("measure", name) if name else ""
         if not called:
@@ -212,27 +213,18 @@ class Naming:
         known = CATALOGUE[self.form]
         measure = known.get(stem)
         if measure is None:
-            rules.refuse(
-                "measures",
-                f"there is no measure “{called}” of the form {self.form}{near(stem, list(known))}",
-                f"one of {', '.join([*known, *self.own.classes])}",
-            )
-            return None
+            message = f"there is no measure “{called}” of the form {self.form}{near(stem, list(known))}"
+            return message, f"one of {', '.join([*known, *self.own.classes])}"
         arguments = dict(measure.arguments)
         if at:
             if not measure.cut or not depth.isdecimal() or int(depth) < 1:
-                rules.refuse(
-                    "measures", f"“{called}” has no such cut-off", f"{stem}@10" if measure.cut else stem
-                )
-                return None
+                return f"“{called}” has no such cut-off", f"{stem}@10" if measure.cut else stem
             arguments["cut"] = int(depth)
         elif measure.cut == "always":
-            rules.refuse("measures", f"“{called}” has no cut-off", f"{stem}@10")
-            return None
+            return f"“{called}” has no cut-off", f"{stem}@10"
         arguments |= {option: self.given[option] for option in measure.given}
         if fault := self._unfit(measure, stem):
-            rules.refuse("measures", *fault)
-            return None
+            return fault
         for option, kind in measure.options.items():
             self._take(option, kind, keys, arguments, stem)
         keys.close()

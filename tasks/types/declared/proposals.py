@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import sub
 from typing import Any
 
 from tasks.types.declared.baselines import BASELINES, TFIDF
@@ -97,23 +98,16 @@ def look(form: str, slug: str, title: str, files: Sequence[InputFile], known: Va
         main = next((name for name in rows_of if name != pool), main)
     rows = rows_of[main]
     if not (task := known):
-        task = _proposed(form, rows, field)
-        task = {"slug": slug, "title": title, "form": form, **task}
+        task = {"slug": slug, "title": title, "form": form, **_proposed(form, rows, field)}
         if pool:
             own = rows_of[pool]
             text = next((name for name in _names(own) if name != key and _words(own, name) >= TEXT), key)
-            texts = "sentences" if form == "evidence" else "text"
             lists = [name for name in _names(own) if any(isinstance(row.get(name), list) for row in own)]
-            task["pool"] = {
-                "file": pool,
-                "id": key,
-                texts: lists[0] if form == "evidence" and lists else text,
-            }
+            texts = {"sentences": (*lists, text)[0]} if form == "evidence" else {"text": text}
+            task["pool"] = {"file": pool, "id": key, **texts}
         if files_are := _file_form(read[main][0]):
             task["gold"] = {**files_are, **task["gold"]}
-    return Found(
-        len(rows), _fields(rows), _fields(rows_of[pool]) if pool in rows_of else [], list(read), task
-    )
+    return Found(len(rows), _fields(rows), _fields(rows_of.get(pool, ())), list(read), task)
 
 
 def declaration(task: Values) -> str:
@@ -121,11 +115,10 @@ def declaration(task: Values) -> str:
     below = {name: value for name, value in task.items() if name in _ARRAYS or isinstance(value, dict)}
     parts = [table("[task]", {name: value for name, value in task.items() if name not in below})]
     for name, value in below.items():
-        many = name in _ARRAYS
-        parts += [
-            table(f"[[task.{name}]]" if many else f"[task.{name}]", own)
-            for own in (value if many else [value])
-        ]
+        if name in _ARRAYS:
+            parts += [table(f"[[task.{name}]]", own) for own in value]
+        else:
+            parts.append(table(f"[task.{name}]", value))
     return "\n".join(parts)
 
 
@@ -138,12 +131,10 @@ def _records(file: InputFile, problems: Problems, form: str) -> Iterator[Record]
     if delimiter is None:
         return read_records(file, problems)
     records = table_records(file, _file_form(file).get("delimiter", delimiter), problems)
-    return map(_with_numbers, records) if form == "numbers" else records
-
-
-def _with_numbers(record: Record) -> Record:
-    """Of a table, whose cells are texts."""
-    return replace(record, value={name: _as_number(cell) for name, cell in record.value.items()})
+    if form != "numbers":
+        return records
+    # The cells of a table are texts.
+    return (replace(one, value={k: _as_number(cell) for k, cell in one.value.items()}) for one in records)
 
 
 def _as_number(cell: Any) -> Any:
@@ -185,9 +176,14 @@ def _fields(rows: Rows) -> list[Field]:
 
 def _scalars(rows: Rows, name: str) -> list[str] | None:
     """What a field says in each row where it says something; None where it says more than a word can."""
-    values = [row.get(name) for row in rows]
-    there = [value for value in values if value not in (None, "")]
+    there = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return None if any(isinstance(value, dict | list) for value in there) else list(map(str, there))
+
+
+def _is_key(rows: Rows, name: str) -> bool:
+    """Whether it says something else in each row."""
+    own = _scalars(rows, name) or ()
+    return 0 < len(own) == len(set(own)) == len(rows)
 
 
 def _words(rows: Rows, name: str) -> float:
@@ -209,11 +205,7 @@ def _places(form: str, rows_of: Mapping[str, Rows]) -> tuple[str, str, str, str]
     """The file of instances, that of the pool, the ids there, and the field that names them."""
     main = next((name for name in rows_of if name.startswith("gold")), next(iter(rows_of)))
     for pool, rows in rows_of.items() if form in ("ranking", "evidence") else ():
-        ids = {
-            name: set(own)
-            for name in _names(rows)
-            if (own := _scalars(rows, name)) and len(own) == len(set(own)) == len(rows)
-        }
+        ids = {name: {str(row[name]) for row in rows} for name in _names(rows) if _is_key(rows, name)}
         for name, instances in rows_of.items():
             for field in _names(instances) if name != pool else ():
                 named = {part.partition(":")[0] for row in instances for part in _flat(row.get(field))}
@@ -225,23 +217,15 @@ def _places(form: str, rows_of: Mapping[str, Rows]) -> tuple[str, str, str, str]
 
 def _proposed(form: str, rows: Rows, answer: str) -> Values:
     names = _names(rows)
-    unique = [
-        name
-        for name in names
-        if name != answer and (own := _scalars(rows, name)) and len(own) == len(set(own)) == len(rows)
-    ]
-    key = next(
-        (name for name in unique if _IS_ID.search(name)),
-        min(unique, key=lambda n: _words(rows, n), default="id"),
-    )
+    unique = [name for name in names if name != answer and _is_key(rows, name)]
+    shortest = min(unique, key=lambda name: _words(rows, name), default="id")
+    key = next(filter(_IS_ID.search, unique), shortest)
     answer = answer or _answer(form, rows, [name for name in names if name != key])
     labels = _labels(rows, answer) if form in ("labels", "evidence") else []
     others = [name for name in names if name not in (key, answer)]
     unit = next((name for name in others if _is_unit(rows, name)), "")
-    by_label = Counter(str(row.get(answer)) for row in rows)
-    groups = (
-        [str(row.get(answer)) for row in rows] if form == "labels" and len(by_label) <= MAX_LABELS else []
-    )
+    groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
+    groups = groups if len(set(groups)) <= MAX_LABELS else []
     before = names[: names.index(answer)] if answer in names else []
     shown = [
         name
@@ -263,11 +247,7 @@ def _proposed(form: str, rows: Rows, answer: str) -> Values:
     gold = {"id": key, "field": answer, "shown": shown, **({"hidden": hidden} if hidden else {})}
     said, measures = _of_form(form, rows, answer, labels, shown)
     rules = {"name": "corrected", "measures": measures}
-    baselines = [
-        {"name": name}
-        for name in BASELINES[form]
-        if name != TFIDF and (form != "ranking" or "candidates" not in said)
-    ]
+    baselines = [{"name": name} for name in BASELINES[form] if name != TFIDF and "candidates" not in said]
     return {
         **task,
         **({"dimensions": dimensions} if dimensions else {}),
@@ -331,12 +311,8 @@ def _labels(rows: Rows, answer: str) -> list[str]:
 def _is_unit(rows: Rows, name: str) -> bool:
     """Whether it names what several instances belong to."""
     own = _scalars(rows, name) or []
-    return (
-        bool(own)
-        and _IS_UNIT.search(name) is not None
-        and len(own) == len(rows)
-        and 1 < len(set(own)) <= len(rows) / 2
-    )
+    is_several = len(own) == len(rows) and 1 < len(set(own)) <= len(rows) / 2
+    return is_several and _IS_UNIT.search(name) is not None
 
 
 def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
@@ -348,12 +324,10 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     by_sign = Counter((sign, label) for own, label in zip(signs, groups, strict=True) for sign in own)
     whole = Counter(groups)
     # How many instances one gets right who looks at a word alone.
-    rights = (
-        max(by_sign[sign, label] for label in whole)
-        + max(whole[label] - by_sign[sign, label] for label in whole)
-        for sign in {sign for sign, _ in by_sign}
-    )
-    best = max(rights, default=0)
+    best = 0
+    for sign in {sign for sign, _ in by_sign}:
+        there = [by_sign[sign, label] for label in whole]
+        best = max(best, max(there) + max(map(sub, whole.values(), there)))
     own = _scalars(rows, name)
     if own is not None and len(set(own)) <= min(MAX_CLASSES, len(rows) / 4):
         by_value = Counter((str(row.get(name)), label) for row, label in zip(rows, groups, strict=True))
@@ -372,15 +346,12 @@ def _telling_parts(rows: Rows, name: str, groups: Sequence[str]) -> Iterator[str
     """Parts of a field that stand far more often beside one label than beside another."""
     parts = dict.fromkeys(part for row in rows if isinstance(row.get(name), dict) for part in row[name])
     whole = Counter(groups)
-    for part in parts if groups else ():
-        there = Counter(
-            label
-            for row, label in zip(rows, groups, strict=True)
-            if at_path(row, f"{name}.{part}") not in (None, "")
-        )
+    for path in (f"{name}.{part}" for part in parts if groups):
+        labelled = zip(rows, groups, strict=True)
+        there = Counter(label for row, label in labelled if at_path(row, path) not in (None, ""))
         shares = [there[label] / whole[label] for label in whole]
-        if sum(there.values()) >= OFTEN and max(shares) >= MORE_OFTEN * min(shares):
-            yield f"{name}.{part}"
+        if there.total() >= OFTEN and max(shares) >= MORE_OFTEN * min(shares):
+            yield path
 
 
 def _dimension(rows: Rows, name: str, answer: str, groups: Sequence[str]) -> Values | None:
@@ -425,18 +396,15 @@ def _of_form(
         return {"least": min(flat), "most": max(flat)}, measures
     if form == "ranking":
         texts = [name for name in shown if not any(isinstance(row.get(name), list) for row in rows)]
-        query = next(iter(_long(rows, texts)), next(iter(texts), ""))
-        own = [
-            name
-            for name in _names(rows)
-            if name != answer
-            and all(
-                isinstance(row.get(name), list) and {*_flat(row.get(answer))} <= {*_flat(row[name])}
-                for row in rows
-            )
-        ]
+        query = next(iter([*_long(rows, texts), *texts]), "")
         found = {"query": query} if query else {}
-        return found | ({"candidates": own[0]} if own else {}), measures
+        for name in _names(rows):
+            lists = [(row.get(name), row.get(answer)) for row in rows if name != answer]
+            if lists and all(
+                isinstance(own, list) and {*_flat(gold)} <= {*_flat(own)} for own, gold in lists
+            ):
+                return found | {"candidates": name}, measures
+        return found, measures
     if form == "spans":
         text = next(iter(_long(rows, shown)), "text")
         kinds = sorted({str(own[2]) for value in values for own in value or () if len(own) > 2})
