@@ -101,7 +101,7 @@ def text_form(gold: list[Path], run: Path, folder: Path) -> None:
     answers = [json.loads(line) for line in run.read_text().splitlines()]
     files = open_inputs(gold)
     places = {f.stem: f for one in topic_folders(files) for f in one.files("annotation") if "annv3" in f.name}
-    for topic in read_topics(files, {"annotation": "annv3"}).topics:
+    for topic in read_topics(files, {"annotation": "annv3"}):
         (folder / "ref" / "Task1" / f"{topic.name}.annv3.txt").write_bytes(places[topic.name].read())
         own = {answer["citance"]: answer for answer in answers if answer["topic"] == topic.name}
         lines = []

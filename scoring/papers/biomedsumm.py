@@ -177,7 +177,7 @@ def records(file: InputFile, problems: Problems) -> Iterator[tuple[int, dict[str
             try:
                 yield first, _needed(line_fields(whole))
             except Unreadable as fault:
-                problems.append(fault.at(file, first, whole))
+                problems.append(file.problem(fault.message, fault.expected, line=first, raw=whole))
 
 
 def _needed(values: dict[str, str]) -> dict[str, str]:

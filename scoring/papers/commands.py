@@ -89,7 +89,7 @@ def print_facet_folds(args: Given) -> int:
     from tasks.types.files import open_inputs
 
     options = checked_options("facet-folds", (ANNOTATION,), {"annotation": args.annotation})
-    facts = as_data(facet_pairs(read_topics(open_inputs(args.gold), options).topics))
+    facts = as_data(facet_pairs(read_topics(open_inputs(args.gold), options)))
     lines = [f"{facet:<30} {count:>6}" for facet, count in facts["facets"].items()]
     for protocol, classifiers in facts["folds"].items():
         lines += [f"{name + ', ' + protocol:<30} {f1['weighted']:.3f}" for name, f1 in classifiers.items()]
@@ -270,7 +270,7 @@ def describe_topics(args: Given) -> int:
 
     options = checked_options("describe-topics", (ANNOTATION,), {"annotation": args.annotation})
     files = open_inputs(args.gold or args.inputs)
-    gold = read_topics(files, options).topics if args.gold else []
+    gold = read_topics(files, options) if args.gold else []
     inputs = read_input_topics(files, options)
     if not inputs:
         raise InputRefused([Problem(message="no topic with a reference paper was found")])

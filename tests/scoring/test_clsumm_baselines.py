@@ -134,7 +134,7 @@ def test_a_topic_is_answered_by_what_the_gold_of_the_others_teaches(corpus, tmp_
 @pytest.mark.proof
 def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
     """Source: Jaidka et al. 2014, table 4: 0.623, 0.698 and 0.719 over random folds."""
-    topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"}).topics
+    topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"})
     told = as_data(facet_pairs(topics))
     published, by_sentence, by_topic = (told["folds"][protocol] for protocol in PROTOCOLS)
     for classifier, value in (("NB", 0.623), ("SVM", 0.698), ("LR", 0.719)):

@@ -165,7 +165,7 @@ TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression
 def answers(
     files: Sequence[InputFile], options: Options, *, classifier: str, is_literal: bool
 ) -> Iterator[Answer]:
-    gold = read_topics(files, options).topics
+    gold = read_topics(files, options)
     of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
     for topic in read_input_topics(files, options):
         others = [other for other in gold if other.name != topic.name]

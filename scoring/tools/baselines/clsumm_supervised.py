@@ -131,7 +131,7 @@ def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
 
 def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
     cited: Cited = {}
-    for topic in read_topics(files, {"annotation": annotation}).topics:
+    for topic in read_topics(files, {"annotation": annotation}):
         cites = cited.setdefault(topic.name, {})
         for citance in (citance for file in topic.files for citance in file.citances):
             cites.setdefault(citance.name, set()).update(citance.sentences)

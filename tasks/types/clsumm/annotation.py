@@ -32,24 +32,11 @@ _CHARACTER_RANGE = re.compile(r"\d+-\d+")
 
 
 class Unreadable(Exception):
-    """Why a line cannot be read, and what was expected instead."""
+    """Why a line cannot be read, and what was expected instead; or why no line of its file can."""
 
-    def __init__(self, message: str, expected: str = "") -> None:
+    def __init__(self, message: str, expected: str = "", *, is_whole_file: bool = False) -> None:
         super().__init__(message)
-        self.message, self.expected = message, expected
-
-    def at(self, file: InputFile, number: int, line: str) -> Problem:
-        return file.problem(self.message, self.expected, line=number, raw=line)
-
-
-class CharacterRanges(Unreadable):
-    """The file is of the pilot's first form, whose references are ranges of characters."""
-
-    def __init__(self, offset: str) -> None:
-        super().__init__(
-            f"the Reference Offset {offset} is a range of characters, which fits no released text",
-            "ids of sentences, as the annotation of version annv3 has them",
-        )
+        self.message, self.expected, self.is_whole_file = message, expected, is_whole_file
 
 
 class Source(Enum):
@@ -76,8 +63,8 @@ def read_annotations(
                 _refuse_odd_quotes(raw)
             yield _annotation(line, topic, number, source)
         except Unreadable as fault:
-            problems.append(fault.at(file, number, line))
-            if isinstance(fault, CharacterRanges):
+            problems.append(file.problem(fault.message, fault.expected, line=number, raw=line))
+            if fault.is_whole_file:
                 return
 
 
@@ -101,16 +88,18 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
-        raise CharacterRanges(ranges[0])
+        # The file is of the pilot's first form.
+        message = f"the Reference Offset {ranges[0]} is a range of characters, which fits no released text"
+        expected = "ids of sentences, as the annotation of version annv3 has them"
+        raise Unreadable(message, expected, is_whole_file=True)
     texts: Mapping[str, str] = {}
     if source is not Source.INPUTS:
         field = fields["Reference Text"]
         elements = [(_sid(attributes), text) for _, attributes, text in _tags(_ELEMENT, _NEXT_TAG, field)]
         for place, (sid, text) in enumerate(elements, start=1):
             if not text.strip():
-                raise Unreadable(
-                    f"the <S> element of sentence {sid or place} is empty", "the sentence inside"
-                )
+                message = f"the <S> element of sentence {sid or place} is empty"
+                raise Unreadable(message, "the sentence inside")
         if elements:
             texts = texts_by_id(elements, sentences)
         elif field and source is Source.GOLD:
@@ -118,7 +107,7 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
             texts = {f"piece {place}": piece for place, piece in enumerate(field.split(PIECES_JOIN))}
         else:
             raise Unreadable("the Reference Text holds no <S> element", '`<S sid="…">sentence</S>`')
-    name = line_citance_name(fields)
+    name = citance_name(fields, "Citation Number")
     return Annotation(
         topic=topic or name.reference,
         name=name,
@@ -130,20 +119,13 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
     )
 
 
-def line_citance_name(fields: Mapping[str, str]) -> CitanceName:
-    return _citance_name(fields, fields.get("Citance Number", fields.get("Citation Number", "")))
-
-
-def citance_name(row: "Row") -> CitanceName:
-    return _citance_name(row.values, row.values.get("Citance Number", "").strip())
-
-
-def _citance_name(fields: Mapping[str, str], number: str) -> CitanceName:
+def citance_name(fields: Mapping[str, str], older: str = "Citance Number") -> CitanceName:
+    """Of a row, or of a line, whose number has an ``older`` name too."""
     return CitanceName(
         reference=article(fields["Reference Article"]),
         citing=article(fields["Citing Article"]),
         marker=marker_offset(fields["Citation Marker Offset"]),
-        number=number,
+        number=fields.get("Citance Number", fields.get(older, "")).strip(),
     )
 
 
@@ -157,10 +139,8 @@ def line_fields(line: str) -> dict[str, str]:
     for part in line.split(" | "):
         name, colon, value = part.partition(":")
         if not colon:
-            raise Unreadable(
-                f"“{quoted(part)[:40]}” has no name before it",
-                "`Name: value` joined by ` | `, and no ` | ` inside a text",
-            )
+            expected = "`Name: value` joined by ` | `, and no ` | ` inside a text"
+            raise Unreadable(f"“{quoted(part)[:40]}” has no name before it", expected)
         fields[name.strip()] = value.strip()
     return fields
 
@@ -195,6 +175,10 @@ class Row:
     line: int
     values: Mapping[str, str]
 
+    @property
+    def name(self) -> CitanceName:
+        return citance_name(self.values)
+
 
 def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
     """The rows that the official program reads; those of another length than the header are passed over.
@@ -217,10 +201,8 @@ def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Itera
             if len(values) == len(header):
                 yield Row(line, dict(zip(header, values, strict=True)))
             elif values and source is Source.RUN:
-                message = f"passed over: a row of {len(values)} fields"
-                expected = f"{len(header)}, as the header has"
-                raw = ",".join(values)
-                problems.append(file.problem(message, expected, line=line, raw=raw, fatal=False))
+                words = f"passed over: a row of {len(values)} fields", f"{len(header)}, as the header has"
+                problems.append(file.problem(*words, line=line, raw=",".join(values), fatal=False))
             line = reader.line_num + 1
     except csv.Error as fault:
         problems.append(file.problem(f"not readable as CSV: {fault}"))
@@ -243,7 +225,7 @@ def annotation(row: Row, topic: str | None) -> Annotation:
     is_quoted = text != NO_REFERENCE and bool(elements) and all(text for _, text in elements)
     return Annotation(
         topic=topic or reference,
-        name=citance_name(row),
+        name=row.name,
         sentences=sentences,
         facets=tuple(map(compared_facet, facets)),
         facets_as_written=facets,

@@ -13,12 +13,12 @@ from tasks.types.clsumm import citances
 from tasks.types.clsumm.annotation import Source, marker_offset, read_annotations, read_csv_annotations
 from tasks.types.clsumm.options import CALIBRATION
 from tasks.types.files import InputFile
+from tasks.types.jsonlines import LINES, SUFFIXES
 from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
 from tasks.types.run_forms import RunForm
 from tasks.types.text import is_name, json_kind, json_lines
 
-JSON_SUFFIXES = (".jsonl", ".ndjson")
 FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
 _LINE_FIELDS = (b"Reference Article", b"Citing Article", b"Citation Marker Offset", b"Reference Offset")
 RUN_FORM = RunForm(
@@ -117,14 +117,14 @@ def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[
 
 def is_json_run(file: InputFile, files: Sequence[InputFile]) -> bool:
     """JSON lines, or the only file; a `.json` beside others is what some program left there."""
-    return file.suffix in JSON_SUFFIXES or (file.suffix == ".json" and len(files) == 1)
+    return file.suffix in LINES or (file.suffix == ".json" and len(files) == 1)
 
 
 def _answers(
     file: InputFile, topic: str | None, index: Index, problems: list[Problem], options: Options, most: int
 ) -> Iterator[citances.Annotation]:
     """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
-    if file.suffix in (*JSON_SUFFIXES, ".json"):
+    if file.suffix in SUFFIXES:
         with_probabilities = options.get(CALIBRATION.name) == "yes"
         answers = read_json_answers(file, index, problems, with_probabilities=with_probabilities)
     else:
@@ -191,25 +191,19 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
     if topics := [topic for topic in topics_here if topic not in run.topics]:
         message = f"no answers for {len(topics)} of {len(topics_here)} topics: {some(topics)}"
         yield Problem(message=message, fatal=False)
-    missing = [
-        f"{_shown(name)} of {topic}"
-        for topic in sorted(run.topics & topics_here.keys())
-        for name in citances.Matcher.of_index(topics_here[topic]).unanswered(
-            [answer.name for answer in run.by_topic.get(topic, ())]
-        )
-    ]
+    missing = []
+    for topic in sorted(run.topics & topics_here.keys()):
+        matcher = citances.Matcher.of_index(topics_here[topic])
+        unanswered = matcher.unanswered([answer.name for answer in run.by_topic.get(topic, ())])
+        missing += [f"{_shown(name)} of {topic}" for name in unanswered]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
         yield Problem(message=message, fatal=False)
 
 
 def _shown(name: citances.CitanceName) -> str:
-    parts = [
-        f"number {name.number}" if name.number else "",
-        name.citing,
-        f"marker {name.marker}" if name.marker else "",
-    ]
-    return ", ".join(part for part in parts if part)
+    number, marker = name.number and f"number {name.number}", name.marker and f"marker {name.marker}"
+    return ", ".join(filter(None, (number, name.citing, marker)))
 
 
 def some(names: Sequence[str] | Mapping[str, object], most: int = 5) -> str:
@@ -364,7 +358,7 @@ class _Look:
     def answers_citances(self, file: InputFile) -> bool:
         if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:
             return False
-        if file.suffix in (*JSON_SUFFIXES, ".json"):
+        if file.suffix in SUFFIXES:
             return is_json_run(file, self.files) and self.has_key(file, "sentences")
         return file.suffix in (".txt", ".csv") and (
             "Task1" in file.parts[:-1] or self.finds(file, lambda line: b"Citing Article" in line)

@@ -21,7 +21,7 @@ from tasks.types.clsumm.options import (
     pooled_rouge,
     stopword_notes,
 )
-from tasks.types.clsumm.runs import JSON_SUFFIXES, is_json_run, some
+from tasks.types.clsumm.runs import is_json_run, some
 from tasks.types.clsumm.topics import (
     TopicFolder,
     annotator,
@@ -34,6 +34,7 @@ from tasks.types.clsumm.topics import (
     topic_name,
 )
 from tasks.types.files import InputFile
+from tasks.types.jsonlines import SUFFIXES
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.run_forms import RunForm, binary_kind
 from tasks.types.text import are_texts, decoded, json_kind, json_lines, unescaped
@@ -289,7 +290,7 @@ def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[
 
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     try:
-        if file.suffix in (*JSON_SUFFIXES, ".json"):
+        if file.suffix in SUFFIXES:
             for number, record, raw in json_lines(file, problems):
                 topic, summary = record.get("topic"), record.get("summary")
                 faults = []

@@ -20,7 +20,6 @@ from tasks.types.clsumm.annotation import (
     Source,
     annotation,
     citance_name,
-    line_citance_name,
     line_fields,
     public_lines,
     read_annotations,
@@ -76,35 +75,23 @@ class Topic:
         return {sid: self.sentences[place].section for sid, place in self.order.items()}
 
 
-@dataclass(frozen=True)
-class Topics:
-    """The topics in the order of their names, and the folders that were passed over since they are none."""
-
-    topics: tuple[Topic, ...]
-    passed_over: tuple[str, ...]
-
-
-def read_topics(files: Sequence[InputFile], options: Options, source: Source = Source.GOLD) -> Topics:
-    """Every topic among the files. Raises InputRefused with all that is wrong.
-
-    The same topic twice is an error.
-    """
+def read_topics(
+    files: Sequence[InputFile], options: Options, source: Source = Source.GOLD
+) -> tuple[Topic, ...]:
+    """Every topic among the files, by name. Raises InputRefused with all that is wrong, as a topic twice."""
     problems = Problems()
     topics: dict[str, Topic] = {}
-    others = passed_over(files)
     for folder in topic_folders(files):
         chosen = chosen_annotation(folder, options["annotation"], source)
-        if chosen is None:
-            others.add(folder.shown)
-        elif chosen.topic in topics:
+        if chosen and chosen.topic in topics:
             problems.append(Problem(file=folder.shown, message=f"topic {chosen.topic} is given twice"))
-        else:
+        elif chosen:
             topics[chosen.topic] = _topic(chosen, folder, problems, source)
     if not topics and not problems:
         shown = files[0].shown if files else ""
         problems.append(Problem(file=shown, message="no topic was found", expected=LAYOUT))
     refuse(problems)
-    return Topics(tuple(topics[name] for name in sorted(topics)), tuple(sorted(others)))
+    return tuple(topics[name] for name in sorted(topics))
 
 
 def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], source: Source) -> Topic:
@@ -117,11 +104,10 @@ def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], sou
             GoldFile(name, marked_last([annotation(row, chosen.topic) for row in own_rows], key_2018))
             for (name, _), own_rows in zip(chosen.files, rows, strict=True)
         ]
-        if source is Source.GOLD and not any(
-            has_reference(citance) for file in files for citance in file.citances
-        ):
+        all_citances = (citance for file in files for citance in file.citances)
+        if source is Source.GOLD and not any(map(has_reference, all_citances)):
             problems.append(Problem(file=chosen.files[0][1].shown, message="no row names a sentence"))
-        citances = tuple(citance_name(row) for row in asked_rows(rows, source))
+        citances = tuple(row.name for row in asked_rows(rows, source))
     else:
         lines = list(read_annotations(chosen.files[0][1], chosen.topic, problems, source))
         files = [GoldFile("", marked_last(lines, key_2017))]
@@ -138,7 +124,7 @@ def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
     for rows in files:
         seen: Counter[tuple[str, str, str]] = Counter()
         for row in rows:
-            name = citance_name(row)
+            name = row.name
             key = (name.citing, name.marker, row.values.get("Citation Text", "") or name.number)
             seen[key] += 1
             if source is Source.INPUTS or has_reference(annotation(row, None)):
@@ -148,7 +134,12 @@ def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The topics as gold, with the index that checks a run and holds none of it."""
-    read = read_topics(files, options)
+    topics = read_topics(files, options)
+    chosen = [
+        (one.shown, chosen_annotation(one, options["annotation"], Source.GOLD))
+        for one in topic_folders(files)
+    ]
+    others = passed_over(files).union(shown for shown, annotation in chosen if annotation is None)
     # Whatever of a topic a number can depend on, which the order of its lines is not.
     content = [
         [
@@ -156,21 +147,19 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
             [[file.annotator, sorted(map(facts, file.citances))] for file in topic.files],
             [[sentence.sid, sentence.text, sentence.section] for sentence in topic.sentences],
         ]
-        for topic in read.topics
+        for topic in topics
     ]
     canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    notes = [f"passed over, no topic: {folder}" for folder in read.passed_over]
-    notes += [
-        f"topic {topic.name} has no Reference_XML: sentence ids are not checked"
-        for topic in read.topics
-        if not topic.sentences
-    ]
+    unchecked = [topic.name for topic in topics if not topic.sentences]
     return Split(
-        content=read.topics,
-        instances=sum(len(topic.asked) for topic in read.topics),
-        index=_index(read.topics),
+        content=topics,
+        instances=sum(len(topic.asked) for topic in topics),
+        index=_index(topics),
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
-        notes=tuple(notes),
+        notes=(
+            *(f"passed over, no topic: {folder}" for folder in sorted(others)),
+            *(f"topic {name} has no Reference_XML: sentence ids are not checked" for name in unchecked),
+        ),
     )
 
 
@@ -204,7 +193,7 @@ def held_citances(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     """The index, from the public inputs that participants have."""
-    return _index(read_topics(files, options, Source.INPUTS).topics)
+    return _index(read_topics(files, options, Source.INPUTS))
 
 
 def _index(topics: Sequence[Topic]) -> Index:
@@ -430,14 +419,10 @@ def read_input_topics(
         papers = {file.stem: file for file in folder.papers}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
-            topics.append(
-                InputTopic(
-                    name=name,
-                    sentences=tuple(read_sentences(papers.get(name) or next(iter(papers.values())))),
-                    citances=tuple(_citances(chosen)) if chosen else (),
-                    citing=tuple(file for file in folder.files("Citance_XML") if file.suffix == ".xml"),
-                )
-            )
+            sentences = read_sentences(papers.get(name) or next(iter(papers.values())))
+            citing = [file for file in folder.files("Citance_XML") if file.suffix == ".xml"]
+            citances = _citances(chosen) if chosen else ()
+            topics.append(InputTopic(name, tuple(sentences), tuple(citances), tuple(citing)))
     return sorted(topics, key=lambda topic: topic.name)
 
 
@@ -448,13 +433,13 @@ def _citances(chosen: Chosen) -> Iterator[InputCitance]:
         for row in asked_rows(rows, Source.GOLD if has_gold else Source.INPUTS):
             text = row.values.get("Citation Text Clean") or row.values.get("Citation Text", "")
             marker = unescaped(row.values.get("Citation Marker", "")).strip()
-            yield InputCitance(citance_name(row), unescaped(text), (), marker)
+            yield InputCitance(row.name, unescaped(text), (), marker)
         return
     for raw in chosen.files[0][1].lines():
         if line := decoded(raw).strip():
             fields = line_fields(line)
             yield InputCitance(
-                name=line_citance_name(fields),
+                name=citance_name(fields, "Citation Number"),
                 # Some quote a sentence in elements and again without; all of it is the citance.
                 text=unescaped(without_tags(fields.get("Citation Text", ""))),
                 offsets=tuple(sid for sid in sentence_ids(fields.get("Citation Offset", "")) if sid),
