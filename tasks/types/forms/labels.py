@@ -113,17 +113,9 @@ class LabelTask(InstanceTask):
         missing, abstained = self.missing.get(rules, WRONG), self.abstained.get(rules, WRONG)
 
         def treated(answer: LabelWithProbabilities | str | None) -> Any:
-            is_answer = answer is not None
-            if is_answer and not (self.abstain and answer == self.abstain):
+            if answer is not None and not (self.abstain and answer == self.abstain):
                 return answer
-            treatment = abstained if is_answer else missing
-            if isinstance(treatment, StandIn):
-                label, sure = treatment.label, treatment.confidence
-                is_answer = is_answer or sure is not None
-                return LabelWithProbabilities(label, confidence=sure, is_answer=is_answer)
-            if treatment == LEFT_OUT:
-                return LabelWithProbabilities(answer or "", is_left_out=True, is_answer=is_answer)
-            return answer
+            return _treated(missing if answer is None else abstained, answer)
 
         answers = list(map(treated, answers))
         gold = [instance.gold for instance in content.instances]
@@ -183,3 +175,14 @@ class LabelTask(InstanceTask):
             fault(f"“{key}” names {twice[0]} twice", "each label once")
             return None
         return LabelSet(given if self.any_of else (label for label in allowed if label in given))
+
+
+def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
+    """``answer`` is None where it is missing."""
+    is_answer = answer is not None
+    if isinstance(treatment, StandIn):
+        is_answer = is_answer or treatment.confidence is not None
+        return LabelWithProbabilities(treatment.label, confidence=treatment.confidence, is_answer=is_answer)
+    if treatment == LEFT_OUT:
+        return LabelWithProbabilities(answer or "", is_left_out=True, is_answer=is_answer)
+    return answer
