@@ -14,20 +14,8 @@ from tasks.types.columns import Classes
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import Record
 from tasks.types.problems import Problem, refuse
+from tasks.types.ranking import records
 from tasks.types.ranking.lists import Lists, index_of
-from tasks.types.ranking.records import (
-    SECTIONS,
-    Collection,
-    ContextsBuilder,
-    Rows,
-    canonical,
-    digest_of,
-    label,
-    named,
-    section_class,
-    shown_line,
-    the_file,
-)
 from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import text_of_document, text_of_topic
 
@@ -41,7 +29,7 @@ SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolution(Collection):
+class Resolution(records.Collection):
     """``gold`` numbers the candidates of each context's own paper; zones are those of whoever annotated."""
 
     candidates: Mapping[str, tuple[str, ...]]
@@ -55,17 +43,17 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
     disciplines: dict[str, str | None] = {}
-    for rows in (Rows(file, problems) for file in named(files, PAPERS)):
+    for rows in (records.Rows(file, problems) for file in records.named(files, PAPERS)):
         for record in rows:
             if paper := rows.name(record, "paper_id"):
-                disciplines[paper] = label(record, "discipline")
+                disciplines[paper] = records.label(record, "discipline")
     reader = _Reader(candidates, disciplines)
-    file = the_file(files, CONTEXTS, "the contexts")
-    reader.read(Rows(file, problems))
+    file = records.the_file(files, CONTEXTS, "the contexts")
+    reader.read(records.Rows(file, problems))
     if not reader.ids and not problems:
         problems.append(file.problem("no context cites a reference of its paper"))
     tested = set(reader.paper_of)
-    for rows in (Rows(file, problems) for file in named(files, INLINKS)):
+    for rows in (records.Rows(file, problems) for file in records.named(files, INLINKS)):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
             # Its own sentences would tell what it cites.
@@ -74,7 +62,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
     # The order of a paper's candidates decides between equal scores; that of papers nothing.
-    others = [canonical(sorted([paper, list(ids)] for paper, ids in candidates.items()))]
+    others = [records.canonical(sorted([paper, list(ids)] for paper, ids in candidates.items()))]
     if citing_papers is not None:
         others.append(citing_papers.digest)
     notes = [f"{reader.unresolvable} contexts cite no reference of their paper and are left out"]
@@ -87,14 +75,14 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     )
 
 
-def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
-    return (str(record.value["context_id"]) if "context_id" in record.value else None for record in records)
+def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str | None]:
+    return (str(record.value["context_id"]) if "context_id" in record.value else None for record in of_file)
 
 
 def read_candidates(files: Sequence[InputFile], problems: list[Problem]) -> dict[str, tuple[str, ...]]:
     """The distinct references of each paper, in the order of the file."""
     candidates: dict[str, dict[str, None]] = {}
-    rows = Rows(the_file(files, REFERENCES, "each paper's references"), problems)
+    rows = records.Rows(records.the_file(files, REFERENCES, "each paper's references"), problems)
     for record in rows:
         paper, reference = rows.name(record, "paper_id"), rows.name(record, "ref_id")
         if paper is not None and reference is not None:
@@ -107,7 +95,7 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
     contexts: dict[str, str] = {}
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
     for record in rows:
         name, paper = rows.name(record, "context_id"), rows.name(record, "paper_id")
         if name is not None and paper is not None:
@@ -119,21 +107,24 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts that can be resolved, without gold, and the references of their papers."""
     candidates = read_candidates(files, [])
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     contexts = [
-        shown_line(record, SHOWN)
+        records.shown_line(record, SHOWN)
         for record in rows
         if set(rows.names(record, "gold") or ()) & set(candidates.get(str(record["paper_id"]), ()))
     ]
     yield CONTEXTS, b"".join(contexts)
-    references = Rows(the_file(files, REFERENCES, "each paper's references"), [])
-    yield REFERENCES, b"".join(shown_line(record, SHOWN_OF_REFERENCE) for record in references)
-    for file in named(files, INLINKS):
-        yield INLINKS, b"".join(shown_line(record, SHOWN_OF_INLINK) for record in Rows(file, []))
+    references = records.Rows(records.the_file(files, REFERENCES, "each paper's references"), [])
+    yield REFERENCES, b"".join(records.shown_line(record, SHOWN_OF_REFERENCE) for record in references)
+    for file in records.named(files, INLINKS):
+        yield (
+            INLINKS,
+            b"".join(records.shown_line(record, SHOWN_OF_INLINK) for record in records.Rows(file, [])),
+        )
 
 
 def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         cited = sorted(rows.names(record, "gold") or ())
         yield [record.get(name) for name in ("before", "sentence", "after")], cited
@@ -142,7 +133,7 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
 def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
     """What a context cites that is no reference of its paper."""
     candidates = {paper: set(names) for paper, names in split.content.candidates.items()}
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         for name in rows.names(record, "gold") or ():
             if name not in candidates.get(str(record["paper_id"]), ()):
@@ -155,16 +146,16 @@ def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str,
     return index_of(ids, pools, [papers[paper] for paper in paper_of])
 
 
-class _Reader(ContextsBuilder):
+class _Reader(records.ContextsBuilder):
     def __init__(
         self, candidates: Mapping[str, tuple[str, ...]], disciplines: Mapping[str, str | None]
     ) -> None:
-        super().__init__({"section": SECTIONS, "zone": (), "discipline": ()})
+        super().__init__({"section": records.SECTIONS, "zone": (), "discipline": ()})
         self._candidates, self._disciplines = candidates, disciplines
         self.paper_of: list[str] = []
         self.unresolvable = 0
 
-    def read(self, rows: Rows) -> None:
+    def read(self, rows: records.Rows) -> None:
         seen: set[str] = set()
         paper = ""
         numbers: dict[str, int] = {}
@@ -184,12 +175,15 @@ class _Reader(ContextsBuilder):
             if not gold:
                 self.unresolvable += 1
                 continue
-            section, discipline = section_class(label(record, "section")), self._disciplines.get(paper)
-            zone = label(record, "zone")
+            section, discipline = (
+                records.section_class(records.label(record, "section")),
+                self._disciplines.get(paper),
+            )
+            zone = records.label(record, "zone")
             codes = self.codes([section, zone, discipline])
             facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
             self.paper_of.append(paper)
-            self.add(name, paper, gold, codes, canonical(facts))
+            self.add(name, paper, gold, codes, records.canonical(facts))
 
     def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
         sizes = (len(self._candidates[paper]) for paper in self.paper_of)
@@ -224,7 +218,7 @@ class CitingPapers:
 def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> CitingPapers | None:
     """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
     cites: dict[str, set[str]] = {}
-    for rows in (Rows(file, problems) for file in named(files, CITATIONS)):
+    for rows in (records.Rows(file, problems) for file in records.named(files, CITATIONS)):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "cited")
             if citing is not None and cited is not None:
@@ -233,18 +227,18 @@ def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> C
         return None
     edges = json.dumps([[cited, sorted(citing)] for cited, citing in sorted(cites.items())])
     papers = {cited: frozenset(citing) for cited, citing in cites.items()}
-    return CitingPapers(papers, digest_of(edges.encode()))
+    return CitingPapers(papers, records.digest_of(edges.encode()))
 
 
 def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
-    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+    for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         yield str(record["context_id"]), text_of_topic(record)
 
 
 def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
     """Each once, as it stands first."""
     seen = set()
-    for record in Rows(the_file(files, REFERENCES, "each paper's references"), []):
+    for record in records.Rows(records.the_file(files, REFERENCES, "each paper's references"), []):
         name = _document(record["paper_id"], record["ref_id"])
         if name not in seen:
             seen.add(name)
@@ -253,7 +247,7 @@ def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
 
 def candidates(files: Sequence[InputFile]) -> Iterator[tuple[str, Sequence[str]]]:
     of_papers = read_candidates(files, [])
-    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+    for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         paper = str(record["paper_id"])
         yield str(record["context_id"]), [_document(paper, name) for name in of_papers.get(paper, ())]
 
@@ -261,7 +255,7 @@ def candidates(files: Sequence[InputFile]) -> Iterator[tuple[str, Sequence[str]]
 def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
     """What is cited and is a reference of the paper, as it is scored."""
     of_papers = read_candidates(files, [])
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         paper = str(record["paper_id"])
         cited = set(of_papers.get(paper, ()))

@@ -7,20 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tasks.types import base
-from tasks.types.clsumm.citances import (
-    Annotation,
-    CitanceName,
-    Key,
-    Matcher,
-    as_sets,
-    has_reference,
-    key_2016,
-    key_2017,
-    key_2018,
-    merged_facets,
-    named_sentences,
-    numbered,
-)
+from tasks.types.clsumm import citances
 from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.topics import TITLE, GoldFile, InputTopic, Topic, read_input_topics
@@ -38,8 +25,8 @@ class CitancePair:
 
     topic: Topic
     file: int
-    gold: Annotation | None
-    answer: Annotation | None
+    gold: citances.Annotation | None
+    answer: citances.Annotation | None
     is_known: bool = False
 
     @property
@@ -54,12 +41,16 @@ class CitancePair:
         return citance_label(self.topic.name, annotation.name)
 
 
-def citance_label(topic: str, name: CitanceName) -> str:
+def citance_label(topic: str, name: citances.CitanceName) -> str:
     which = f"citance {name.number} ({name.citing})" if name.number else f"{name.citing} {name.marker}"
     return f"{topic}, {which.strip()}"
 
 
-_OFFICIAL_KEYS = {OFFICIAL_2016: key_2016, OFFICIAL_2017: key_2017, OFFICIAL_2018: key_2018}
+_OFFICIAL_KEYS = {
+    OFFICIAL_2016: citances.key_2016,
+    OFFICIAL_2017: citances.key_2017,
+    OFFICIAL_2018: citances.key_2018,
+}
 
 
 def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
@@ -79,7 +70,10 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
             if rules in (base.CORRECTED, OFFICIAL_2014):
                 pairs += _corrected(topic, number, file, answers, notes)
             elif rules == OFFICIAL_2016:
-                sides = replace(file, citances=tuple(map(as_sets, file.citances))), map(as_sets, answers)
+                sides = (
+                    replace(file, citances=tuple(map(citances.as_sets, file.citances))),
+                    map(citances.as_sets, answers),
+                )
                 pairs += _official(topic, number, *sides, _OFFICIAL_KEYS[rules])
             elif topic.name in run.topics:
                 pairs += _official(topic, number, file, answers, _OFFICIAL_KEYS[rules])
@@ -91,18 +85,18 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
 
 
 def _official(
-    topic: Topic, number: int, file: GoldFile, answers: Iterable[Annotation], key: Key
+    topic: Topic, number: int, file: GoldFile, answers: Iterable[citances.Annotation], key: citances.Key
 ) -> Iterator[CitancePair]:
     """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known.
 
     Of citances with one key the last line counts, as marked; under the other form's key the last number.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
-    gold: dict[tuple[str, ...], Annotation] = {}
+    gold: dict[tuple[str, ...], citances.Annotation] = {}
     for citance in file.citances:
         if citance.is_quoted:
             same = gold.get(key(citance), citance), citance
-            gold[key(citance)] = max(same, key=lambda one: (one.is_last, numbered(one.name)))
+            gold[key(citance)] = max(same, key=lambda one: (one.is_last, citances.numbered(one.name)))
     quoted = {key(answer): answer for answer in answers if answer.is_quoted}
     for name, citance in gold.items():
         yield CitancePair(topic, number, citance, quoted.get(name))
@@ -112,28 +106,28 @@ def _official(
 
 
 def _corrected(
-    topic: Topic, number: int, file: GoldFile, answers: Sequence[Annotation], notes: Counter[str]
+    topic: Topic, number: int, file: GoldFile, answers: Sequence[citances.Annotation], notes: Counter[str]
 ) -> Iterator[CitancePair]:
     """Citances for which the annotator found a sentence; an answer to another one belongs to none."""
-    citances = [_named(citance) for citance in file.citances if has_reference(citance)]
-    matcher = Matcher([citance.name for citance in citances])
-    placed: dict[int, Annotation] = {}
-    unknown: list[Annotation] = []
+    wanted = [_named(citance) for citance in file.citances if citances.has_reference(citance)]
+    matcher = citances.Matcher([citance.name for citance in wanted])
+    placed: dict[int, citances.Annotation] = {}
+    unknown: list[citances.Annotation] = []
     for answer, place in zip(answers, matcher.places([answer.name for answer in answers]), strict=True):
         if place is not None:
             notes["repeated_citances"] += place in placed
             placed[place] = _named(answer)
-        elif has_reference(answer) or merged_facets(answer.facets):
+        elif citances.has_reference(answer) or citances.merged_facets(answer.facets):
             unknown.append(_named(answer))
     notes["matched_in_order"] += matcher.in_order
-    for place, citance in enumerate(citances):
+    for place, citance in enumerate(wanted):
         yield CitancePair(topic, number, citance, placed.get(place))
     for answer in unknown:
         yield CitancePair(topic, number, None, answer)
 
 
-def _named(annotation: Annotation) -> Annotation:
-    return replace(annotation, sentences=named_sentences(annotation))
+def _named(annotation: citances.Annotation) -> citances.Annotation:
+    return replace(annotation, sentences=citances.named_sentences(annotation))
 
 
 DIMENSIONS = ("facet", "topic", "gold_sentences", "section", "year", "annotator")
@@ -168,7 +162,7 @@ def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
     if gold := pair.gold:
         count, sections = len(set(gold.sentences)), pair.topic.sections
         kinds = (section_kind(sections[sid]) for sid in gold.sentences if sid in sections)
-        classes["facet"] = merged_facets(gold.facets)
+        classes["facet"] = citances.merged_facets(gold.facets)
         classes["gold_sentences"] = (str(count) if count < 4 else "4 or more",)
         classes["section"] = tuple(dict.fromkeys(kinds))
         if year := publication_year(gold.name.citing):
@@ -249,7 +243,7 @@ def cited_spans(
     )
 
 
-def annotated_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> list[str]:
+def annotated_lines(annotation: citances.Annotation, topic: Topic, *, in_order: bool) -> list[str]:
     """The sentences as the annotation quotes them, entities decoded; the paper's where it quotes none."""
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
@@ -257,7 +251,7 @@ def annotated_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> 
     return [unescaped(annotation.texts[sid]) for sid in ids]
 
 
-def paper_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> list[str]:
+def paper_lines(annotation: citances.Annotation, topic: Topic, *, in_order: bool) -> list[str]:
     """The paper's own sentences; where the paper is not at hand, those that are quoted."""
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
@@ -266,7 +260,7 @@ def paper_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> list
     return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
 
 
-def quoted_lines(annotation: Annotation, topic: Topic, rules: str, order: Order) -> list[str]:
+def quoted_lines(annotation: citances.Annotation, topic: Topic, rules: str, order: Order) -> list[str]:
     """The quoted sentences with their entities, in the order in which the official program joins them.
 
     The program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand

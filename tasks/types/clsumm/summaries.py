@@ -10,29 +10,10 @@ from itertools import groupby
 from typing import Any
 
 from tasks.types import base
+from tasks.types.clsumm import options as shared
+from tasks.types.clsumm import topics as folders
 from tasks.types.clsumm.annotation import Source, tags_removed
-from tasks.types.clsumm.options import (
-    OFFICIAL_2014,
-    OFFICIAL_2018,
-    PROGRAM,
-    STOPWORDS,
-    MetricRefs,
-    plain_rouge,
-    pooled_rouge,
-    stopword_notes,
-)
 from tasks.types.clsumm.runs import is_json_run, some
-from tasks.types.clsumm.topics import (
-    TopicFolder,
-    annotator,
-    chosen_annotation,
-    passed_over,
-    public_topic,
-    read_input_topics,
-    read_sentences,
-    topic_folders,
-    topic_name,
-)
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import SUFFIXES
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
@@ -81,8 +62,8 @@ def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
     """Every topic that has a summary. Raises InputRefused where there is none or one stands twice."""
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
-    notes = [f"passed over, no topic: {folder}" for folder in sorted(passed_over(files))]
-    for folder in topic_folders(files):
+    notes = [f"passed over, no topic: {folder}" for folder in sorted(folders.passed_over(files))]
+    for folder in folders.topic_folders(files):
         topic = _topic(folder, notes)
         if topic is None:
             notes.append(f"passed over, no summary: {folder.shown}")
@@ -122,14 +103,14 @@ def held_summaries(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
         return
 
 
-def _topic(folder: TopicFolder, notes: list[str]) -> SummaryTopic | None:
+def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None:
     files = _summary_files(folder)
     if not files:
         return None
     name = _name(folder, files[0][1])
     references: dict[tuple[str, str], Reference] = {}
     for kind, file in files:
-        key = kind, annotator(file, name)
+        key = kind, folders.annotator(file, name)
         raw = file.read()
         if key in references:
             notes.append(f"{file.shown} passed over: {references[key].file} is the same summary")
@@ -138,17 +119,17 @@ def _topic(folder: TopicFolder, notes: list[str]) -> SummaryTopic | None:
     return SummaryTopic(name, tuple(references.values()), _abstract(folder, name))
 
 
-def _summary_files(folder: TopicFolder) -> list[tuple[str, InputFile]]:
+def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
     files = sorted(folder.files("gold/Task2") or folder.files("summary"), key=lambda file: file.parts[-1])
     kinds = [(_KIND.search(file.parts[-1].lower()), file) for file in files]
     return [(kind[1], file) for kind, file in kinds if kind]
 
 
-def _name(folder: TopicFolder, first: InputFile) -> str:
-    if chosen := chosen_annotation(folder, "auto", Source.GOLD):
+def _name(folder: folders.TopicFolder, first: InputFile) -> str:
+    if chosen := folders.chosen_annotation(folder, "auto", Source.GOLD):
         return chosen.topic
     papers = folder.papers
-    return papers[0].stem if len(papers) == 1 else topic_name(folder, first)
+    return papers[0].stem if len(papers) == 1 else folders.topic_name(folder, first)
 
 
 def summary_lines(text: str) -> tuple[str, ...]:
@@ -168,10 +149,10 @@ def summary_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _abstract(folder: TopicFolder, name: str) -> Sequence[int]:
+def _abstract(folder: folders.TopicFolder, name: str) -> Sequence[int]:
     """Of the paper's own abstract, which every participant has."""
     papers = [file for file in folder.papers if file.stem == name] or folder.papers
-    sentences = read_sentences(papers[0]) if papers else []
+    sentences = folders.read_sentences(papers[0]) if papers else []
     return prints_of(sentence.text for sentence in sentences if sentence.section.lower() == "abstract")
 
 
@@ -182,7 +163,7 @@ def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
 def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index:
     """The index, from the public inputs that participants have: every topic with its paper."""
     texts = {}
-    for folder in topic_folders(files):
+    for folder in folders.topic_folders(files):
         if folder.papers:
             name = _name(folder, folder.papers[0])
             texts[name] = _abstract(folder, name)
@@ -195,10 +176,12 @@ def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index
 
 def public_files(files: Sequence[InputFile], options: base.Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers, and the citances where there are any; no summary."""
-    for folder in topic_folders(files):
+    for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
-            yield from public_topic(
-                folder, _name(folder, files_here[0][1]), chosen_annotation(folder, "auto", Source.GOLD)
+            yield from folders.public_topic(
+                folder,
+                _name(folder, files_here[0][1]),
+                folders.chosen_annotation(folder, "auto", Source.GOLD),
             )
 
 
@@ -375,7 +358,7 @@ def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
 def sources(files: Sequence[InputFile]) -> Mapping[str, base.Sources]:
     """By topic, from the public inputs, which hold no summary."""
     by_topic = {}
-    for topic in read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True):
+    for topic in folders.read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True):
         shown = [
             (section or "Without a heading", " ".join(sentence.text for sentence in sentences))
             for section, sentences in groupby(topic.sentences, key=lambda sentence: sentence.section)
@@ -410,13 +393,18 @@ CORRECTED_METRICS = tuple(
     metric
     for measure in ("2", "1", "l", "su4")
     for kind in ("", *KINDS)
-    for metric in plain_rouge(measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind)
+    for metric in shared.plain_rouge(measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind)
 )
 PILOT_METRICS = tuple(
-    metric for kind in (*KINDS, "") for metric in plain_rouge("l", order="listed", parts=["f1"], kind=kind)
+    metric
+    for kind in (*KINDS, "")
+    for metric in shared.plain_rouge("l", order="listed", parts=["f1"], kind=kind)
 )
 OFFICIAL_METRICS = tuple(
-    metric for measure in ("2", "su_star") for kind in (*KINDS, "") for metric in pooled_rouge(measure, kind)
+    metric
+    for measure in ("2", "su_star")
+    for kind in (*KINDS, "")
+    for metric in shared.pooled_rouge(measure, kind)
 )
 
 
@@ -442,7 +430,7 @@ def gold_summaries(topic: SummaryTopic, rules: str, options: base.Options) -> Go
     """The official program reads the files as they are; other rules read their sentences."""
 
     def lines(reference: Reference) -> Sequence[bytes]:
-        if rules != OFFICIAL_2018:
+        if rules != shared.OFFICIAL_2018:
             return [line.encode() for line in reference.lines]
         raw = _TAG_IN_BYTES.sub(b" ", reference.raw) if options["program"] == "python3" else reference.raw
         return raw.split(b"\n")
@@ -451,7 +439,7 @@ def gold_summaries(topic: SummaryTopic, rules: str, options: base.Options) -> Go
 
 
 def summary_answer(summary: SystemSummary, rules: str, options: base.Options) -> SummaryLines:
-    if rules == OFFICIAL_2018:
+    if rules == shared.OFFICIAL_2018:
         return SummaryLines(summary.raw.split(b"\n"))
     cut = rules == base.CORRECTED and options["over_limit"] == TRUNCATE
     lines = summary.first_words if cut else summary.lines
@@ -469,7 +457,7 @@ def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) 
         "over_the_limit": 0,
         "copies_of_the_abstract": 0,
     }
-    if rules == OFFICIAL_2018:
+    if rules == shared.OFFICIAL_2018:
         topics = [topic for topic in topics if topic.name in run]
     names = [topic.name for topic in topics]
     answers = [run.get(name) for name in names]
@@ -488,24 +476,28 @@ def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) 
         units=names,
         features={"topic": [(name,) for name in names]},
         names=names,
-        notes={**notes, **stopword_notes(rules, options)},
+        notes={**notes, **shared.stopword_notes(rules, options)},
     )
 
 
-def further_metrics(rules: str, options: base.Options) -> MetricRefs:
-    if rules != OFFICIAL_2018 or options[RANGE.name] == "no":
+def further_metrics(rules: str, options: base.Options) -> shared.MetricRefs:
+    if rules != shared.OFFICIAL_2018 or options[RANGE.name] == "no":
         return ()
     return tuple(
         metric
         for measure in ("2", "su_star")
         for kind in KINDS[1:]
         for end in ("least", "most")
-        for metric in pooled_rouge(measure, kind, parts=["f1"], end=end)
+        for metric in shared.pooled_rouge(measure, kind, parts=["f1"], end=end)
     )
 
 
-RULES = {base.CORRECTED: CORRECTED_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS}
-OPTIONS = (OVER_LIMIT, STOPWORDS, PROGRAM, RANGE, base.ENGINE)
+RULES = {
+    base.CORRECTED: CORRECTED_METRICS,
+    shared.OFFICIAL_2014: PILOT_METRICS,
+    shared.OFFICIAL_2018: OFFICIAL_METRICS,
+}
+OPTIONS = (OVER_LIMIT, shared.STOPWORDS, shared.PROGRAM, RANGE, base.ENGINE)
 DIMENSIONS = ("topic",)
 
 
@@ -515,7 +507,9 @@ def show_instances(
     """The beginning of the reference paper, every gold summary under its kind, and the run's."""
     papers = {
         topic.name: " ".join(sentence.text for sentence in topic.sentences)
-        for topic in read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
+        for topic in folders.read_input_topics(
+            files, {"annotation": "auto", **options}, with_papers_alone=True
+        )
     }
     for name, [row] in base.rows_by_name(pairs.names).items():
         answer = pairs.answers[row]

@@ -13,32 +13,8 @@ from itertools import zip_longest
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.clsumm.annotation import (
-    ANSWER_COLUMNS,
-    PUBLIC_COLUMNS,
-    Row,
-    Source,
-    annotation,
-    citance_name,
-    line_fields,
-    public_lines,
-    read_annotations,
-    read_rows,
-    sentence_ids,
-    without_tags,
-)
-from tasks.types.clsumm.citances import (
-    NO_FACET,
-    Annotation,
-    CitanceName,
-    canonical_facet,
-    facts,
-    has_reference,
-    key_2017,
-    key_2018,
-    marked_last,
-    named_sentences,
-)
+from tasks.types.clsumm import annotation as reading
+from tasks.types.clsumm import citances as cited
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded, unescaped
@@ -49,7 +25,7 @@ class GoldFile:
     """What one annotator found; ``annotator`` is empty where the corpus names none."""
 
     annotator: str
-    citances: tuple[Annotation, ...]
+    citances: tuple[cited.Annotation, ...]
 
 
 @dataclass(frozen=True)
@@ -62,7 +38,7 @@ class Topic:
 
     name: str
     files: tuple[GoldFile, ...]
-    asked: tuple[CitanceName, ...]
+    asked: tuple[cited.CitanceName, ...]
     sentences: "tuple[Sentence, ...]"
 
     @cached_property
@@ -76,7 +52,7 @@ class Topic:
 
 
 def read_topics(
-    files: Sequence[InputFile], options: Options, source: Source = Source.GOLD
+    files: Sequence[InputFile], options: Options, source: reading.Source = reading.Source.GOLD
 ) -> tuple[Topic, ...]:
     """Every topic among the files, by name. Raises InputRefused with all that is wrong, as a topic twice."""
     problems = Problems()
@@ -94,40 +70,45 @@ def read_topics(
     return tuple(topics[name] for name in sorted(topics))
 
 
-def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], source: Source) -> Topic:
+def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], source: reading.Source) -> Topic:
     papers = folder.papers
     named = [file for file in papers if file.stem == chosen.topic] or papers
     sentences = tuple(read_sentences(named[0])) if named else ()
     if chosen.version == CSV:
-        rows = [list(read_rows(file, problems, source)) for _, file in chosen.files]
+        rows = [list(reading.read_rows(file, problems, source)) for _, file in chosen.files]
         files = [
-            GoldFile(name, marked_last([annotation(row, chosen.topic) for row in own_rows], key_2018))
+            GoldFile(
+                name,
+                cited.marked_last(
+                    [reading.annotation(row, chosen.topic) for row in own_rows], cited.key_2018
+                ),
+            )
             for (name, _), own_rows in zip(chosen.files, rows, strict=True)
         ]
         all_citances = (citance for file in files for citance in file.citances)
-        if source is Source.GOLD and not any(map(has_reference, all_citances)):
+        if source is reading.Source.GOLD and not any(map(cited.has_reference, all_citances)):
             problems.append(Problem(file=chosen.files[0][1].shown, message="no row names a sentence"))
         citances = tuple(row.name for row in asked_rows(rows, source))
     else:
-        lines = list(read_annotations(chosen.files[0][1], chosen.topic, problems, source))
-        files = [GoldFile("", marked_last(lines, key_2017))]
+        lines = list(reading.read_annotations(chosen.files[0][1], chosen.topic, problems, source))
+        files = [GoldFile("", cited.marked_last(lines, cited.key_2017))]
         citances = tuple(line.name for line in lines)
     return Topic(chosen.topic, tuple(files), citances, sentences)
 
 
-def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
+def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -> list[reading.Row]:
     """One row for each citance that any annotator found a reference for, in the first one's order.
 
     Annotators number the same citance differently in places; its text tells that it is the same.
     """
-    by_key: dict[tuple[str, str, str, int], Row] = {}
+    by_key: dict[tuple[str, str, str, int], reading.Row] = {}
     for rows in files:
         seen: Counter[tuple[str, str, str]] = Counter()
         for row in rows:
             name = row.name
             key = (name.citing, name.marker, row.values.get("Citation Text", "") or name.number)
             seen[key] += 1
-            if source is Source.INPUTS or has_reference(annotation(row, None)):
+            if source is reading.Source.INPUTS or cited.has_reference(reading.annotation(row, None)):
                 by_key.setdefault((*key, seen[key]), row)
     return list(by_key.values())
 
@@ -136,15 +117,15 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The topics as gold, with the index that checks a run and holds none of it."""
     topics = read_topics(files, options)
     chosen = [
-        (one.shown, chosen_annotation(one, options["annotation"], Source.GOLD))
+        (one.shown, chosen_annotation(one, options["annotation"], reading.Source.GOLD))
         for one in topic_folders(files)
     ]
-    others = passed_over(files).union(shown for shown, annotation in chosen if annotation is None)
+    others = passed_over(files).union(shown for shown, found in chosen if found is None)
     # Whatever of a topic a number can depend on, which the order of its lines is not.
     content = [
         [
             topic.name,
-            [[file.annotator, sorted(map(facts, file.citances))] for file in topic.files],
+            [[file.annotator, sorted(map(cited.facts, file.citances))] for file in topic.files],
             [[sentence.sid, sentence.text, sentence.section] for sentence in topic.sentences],
         ]
         for topic in topics
@@ -169,7 +150,7 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
         found: dict[tuple[str, str], list[Any]] = defaultdict(list)
         for file in topic.files:
             for one in file.citances:
-                found[one.name.citing, one.name.marker].append(facts(one)[len(one.name) :])
+                found[one.name.citing, one.name.marker].append(cited.facts(one)[len(one.name) :])
         for name in topic.asked:
             yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)
 
@@ -178,9 +159,13 @@ def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
     """Facets that are none, and sentences that a paper which is at hand does not have."""
     for topic in split.content:
         for one in (citance for file in topic.files for citance in file.citances):
-            odd = [facet for facet in one.facets if not canonical_facet(facet) and facet not in NO_FACET]
+            odd = [
+                facet
+                for facet in one.facets
+                if not cited.canonical_facet(facet) and facet not in cited.NO_FACET
+            ]
             if topic.sentences:
-                odd += [sid for sid in named_sentences(one) if sid not in topic.order]
+                odd += [sid for sid in cited.named_sentences(one) if sid not in topic.order]
             yield from (f"{topic.name}, {one.name.citing} {one.name.marker}: {name}" for name in odd)
 
 
@@ -193,7 +178,7 @@ def held_citances(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     """The index, from the public inputs that participants have."""
-    return _index(read_topics(files, options, Source.INPUTS))
+    return _index(read_topics(files, options, reading.Source.INPUTS))
 
 
 def _index(topics: Sequence[Topic]) -> Index:
@@ -211,7 +196,7 @@ def _index(topics: Sequence[Topic]) -> Index:
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers as they are, and the citances without reference and facet."""
     for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"], Source.GOLD)
+        chosen = chosen_annotation(folder, options["annotation"], reading.Source.GOLD)
         if chosen is not None:
             yield from public_topic(folder, chosen.topic, chosen)
 
@@ -222,15 +207,17 @@ def public_topic(folder: "TopicFolder", topic: str, chosen: "Chosen | None") -> 
             if file.suffix == ".xml":
                 yield f"{topic}/{kind}/{file.parts[-1]}", file.read()
     if chosen and chosen.version == CSV:
-        rows = [list(read_rows(file, [], Source.GOLD)) for _, file in chosen.files]
+        rows = [list(reading.read_rows(file, [], reading.Source.GOLD)) for _, file in chosen.files]
         written = io.StringIO()
-        writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
+        writer = csv.DictWriter(
+            written, [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS], lineterminator="\n"
+        )
         writer.writeheader()
-        for row in asked_rows(rows, Source.GOLD):
-            writer.writerow({name: row.values.get(name, "") for name in PUBLIC_COLUMNS})
+        for row in asked_rows(rows, reading.Source.GOLD):
+            writer.writerow({name: row.values.get(name, "") for name in reading.PUBLIC_COLUMNS})
         yield f"{topic}/annotation/{topic}.csv", written.getvalue().encode()
     elif chosen:
-        lines = public_lines(chosen.files[0][1])
+        lines = reading.public_lines(chosen.files[0][1])
         yield f"{topic}/annotation/{topic}.annv3.txt", "\n\n".join(lines).encode()
 
 
@@ -296,7 +283,7 @@ def passed_over(files: Sequence[InputFile]) -> set[str]:
     return {file.shown.removesuffix(f"/{file.parts[-1]}") for file in files if not is_topic_file(file.name)}
 
 
-def chosen_annotation(folder: TopicFolder, wanted: str, source: Source) -> Chosen | None:
+def chosen_annotation(folder: TopicFolder, wanted: str, source: reading.Source) -> Chosen | None:
     """The annotation of a topic: `auto` takes the newest text form, then the CSV form.
 
     In the CSV form every annotator's file under `gold`; where there is none, and of inputs, the one under
@@ -304,7 +291,7 @@ def chosen_annotation(folder: TopicFolder, wanted: str, source: Source) -> Chose
     """
     for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
-            files = folder.files("gold/Task1") if source is Source.GOLD else []
+            files = folder.files("gold/Task1") if source is reading.Source.GOLD else []
             files = [file for file in files or folder.files("annotation") if file.suffix == ".csv"]
             topic = topic_name(folder, files[0]) if files else ""
             return Chosen(topic, CSV, [(annotator(file, topic), file) for file in files]) if files else None
@@ -380,7 +367,7 @@ class InputCitance:
     ``marker`` is the mark as the citing paper prints it.
     """
 
-    name: CitanceName
+    name: cited.CitanceName
     text: str
     offsets: tuple[str, ...]
     marker: str = ""
@@ -415,7 +402,7 @@ def read_input_topics(
     """
     topics = []
     for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"], Source.GOLD)
+        chosen = chosen_annotation(folder, options["annotation"], reading.Source.GOLD)
         papers = {file.stem: file for file in folder.papers}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
@@ -428,20 +415,20 @@ def read_input_topics(
 
 def _citances(chosen: Chosen) -> Iterator[InputCitance]:
     if chosen.version == CSV:
-        rows = [list(read_rows(file, [], Source.INPUTS)) for _, file in chosen.files]
+        rows = [list(reading.read_rows(file, [], reading.Source.INPUTS)) for _, file in chosen.files]
         has_gold = any(row.values.get("Reference Offset") for of_file in rows for row in of_file)
-        for row in asked_rows(rows, Source.GOLD if has_gold else Source.INPUTS):
+        for row in asked_rows(rows, reading.Source.GOLD if has_gold else reading.Source.INPUTS):
             text = row.values.get("Citation Text Clean") or row.values.get("Citation Text", "")
             marker = unescaped(row.values.get("Citation Marker", "")).strip()
             yield InputCitance(row.name, unescaped(text), (), marker)
         return
     for raw in chosen.files[0][1].lines():
         if line := decoded(raw).strip():
-            fields = line_fields(line)
+            fields = reading.line_fields(line)
             yield InputCitance(
-                name=citance_name(fields, "Citation Number"),
+                name=reading.citance_name(fields, "Citation Number"),
                 # Some quote a sentence in elements and again without; all of it is the citance.
-                text=unescaped(without_tags(fields.get("Citation Text", ""))),
-                offsets=tuple(sid for sid in sentence_ids(fields.get("Citation Offset", "")) if sid),
+                text=unescaped(reading.without_tags(fields.get("Citation Text", ""))),
+                offsets=tuple(sid for sid in reading.sentence_ids(fields.get("Citation Offset", "")) if sid),
                 marker=unescaped(fields.get("Citation Marker", "")).strip(),
             )

@@ -1,28 +1,9 @@
 """CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
 
 from tasks.types.base import CORRECTED, ENGINE, SENTENCES, Options, Pairs, Split, TaskType
+from tasks.types.clsumm import options as shared
+from tasks.types.clsumm import pairs as pairing
 from tasks.types.clsumm import runs, topics
-from tasks.types.clsumm.options import (
-    ANNOTATION,
-    OFFICIAL_2014,
-    OFFICIAL_2016,
-    OFFICIAL_2017,
-    OFFICIAL_2018,
-    OVER_LIMIT,
-    PROGRAM,
-    STOPWORDS,
-    MetricRefs,
-    plain_rouge,
-    stopword_notes,
-)
-from tasks.types.clsumm.pairs import (
-    DIMENSIONS,
-    cited_spans,
-    classes_of,
-    pair_citances,
-    python2_order,
-    show_spans,
-)
 from tasks.types.clsumm.runs import Run, accepts_citances
 from tasks.types.clsumm.summaries import held_summaries
 from tasks.types.clsumm.topics import is_topic_file
@@ -36,12 +17,12 @@ OVERLAP = (
 BY_CITANCE = metric_refs("overlap_{}_citance", "clsumm:CitanceOverlap")
 
 
-def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> MetricRefs:
+def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> shared.MetricRefs:
     """`rouge_s_star_f1` and so on, with `_micro` over all citances at once."""
     return metric_refs(
         f"rouge_s_star_{{}}{'_micro' if over_citances else ''}",
         "clsumm:SpanRougeS",
-        *(STOPWORDS.name, PROGRAM.name),
+        *(shared.STOPWORDS.name, shared.PROGRAM.name),
         counts_missing=counts_missing,
         over_citances=over_citances,
     )
@@ -49,14 +30,14 @@ def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> MetricRefs:
 
 OFFICIAL = {
     year: OVERLAP
-    + rouge_s(counts_missing=year == OFFICIAL_2017)
-    + rouge_s(counts_missing=year == OFFICIAL_2017, over_citances=True)
-    for year in (OFFICIAL_2017, OFFICIAL_2018)
+    + rouge_s(counts_missing=year == shared.OFFICIAL_2017)
+    + rouge_s(counts_missing=year == shared.OFFICIAL_2017, over_citances=True)
+    for year in (shared.OFFICIAL_2017, shared.OFFICIAL_2018)
 }
 
 
-def rouge_l(order: str) -> MetricRefs:
-    return plain_rouge("l", order=order) + plain_rouge("l", order=order, over_units=True)
+def rouge_l(order: str) -> shared.MetricRefs:
+    return shared.plain_rouge("l", order=order) + shared.plain_rouge("l", order=order, over_units=True)
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
@@ -64,16 +45,16 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
     A topic is the unit that is resampled.
     """
-    pairs, notes = pair_citances(split, run, rules)
-    order = list if options["program"] == "python3" else python2_order
-    spans = [cited_spans(pair, rules, order=order) for pair in pairs]
+    pairs, notes = pairing.pair_citances(split, run, rules)
+    order = list if options["program"] == "python3" else pairing.python2_order
+    spans = [pairing.cited_spans(pair, rules, order=order) for pair in pairs]
     return Pairs(
         gold=[gold for gold, _ in spans],
         answers=[answer for _, answer in spans],
         units=[pair.topic.name for pair in pairs],
-        features=classes_of(pairs),
+        features=pairing.classes_of(pairs),
         names=[pair.citance for pair in pairs],
-        notes={**notes, **stopword_notes(rules, options)},
+        notes={**notes, **shared.stopword_notes(rules, options)},
     )
 
 
@@ -84,8 +65,8 @@ TASK_TYPE = TaskType.of(
     unit="topic",
     rules={
         CORRECTED: OVERLAP + rouge_l("document"),
-        OFFICIAL_2014: rouge_l("listed") + plain_rouge("1", order="listed") + BY_CITANCE,
-        OFFICIAL_2016: OVERLAP,
+        shared.OFFICIAL_2014: rouge_l("listed") + shared.plain_rouge("1", order="listed") + BY_CITANCE,
+        shared.OFFICIAL_2016: OVERLAP,
         **OFFICIAL,
     },
     baselines=(
@@ -101,12 +82,12 @@ TASK_TYPE = TaskType.of(
         "rouge_l_f1",
         "rouge_s_star_f1",
     ),
-    dimensions=DIMENSIONS,
+    dimensions=pairing.DIMENSIONS,
     accepts=accepts_citances,
     pair=pair,
     is_gold_file=is_topic_file,
-    options=(ANNOTATION, OVER_LIMIT, STOPWORDS, PROGRAM, ENGINE),
-    show_instances=show_spans,
+    options=(shared.ANNOTATION, shared.OVER_LIMIT, shared.STOPWORDS, shared.PROGRAM, ENGINE),
+    show_instances=pairing.show_spans,
     drawn_as=SENTENCES,
     also_holds=held_summaries,
 )

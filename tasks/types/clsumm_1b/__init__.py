@@ -6,18 +6,9 @@ from dataclasses import dataclass, replace
 
 from tasks.types import clsumm_1a
 from tasks.types.base import CORRECTED, LABELS, Index, Options, Pairs, Split
+from tasks.types.clsumm import options as shared
 from tasks.types.clsumm import runs
 from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has_reference, merged_facets
-from tasks.types.clsumm.options import (
-    ANNOTATION,
-    CALIBRATION,
-    OFFICIAL_2014,
-    OFFICIAL_2016,
-    OFFICIAL_2017,
-    OFFICIAL_2018,
-    OVER_LIMIT,
-    MetricRefs,
-)
 from tasks.types.clsumm.pairs import CitancePair, classes_of, pair_citances, show_facets
 from tasks.types.clsumm.runs import Run, accepts_facets
 from tasks.types.clsumm.topics import Topic
@@ -84,7 +75,9 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
 def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
     if annotation is None:
         return ()
-    return merged_facets(annotation.facets) if rules in (CORRECTED, OFFICIAL_2014) else annotation.facets
+    return (
+        merged_facets(annotation.facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else annotation.facets
+    )
 
 
 def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> list[CitancePair]:
@@ -116,7 +109,7 @@ def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> lis
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     """One row a decision, so that the rows of one facet give that facet's precision and recall."""
     pairs, notes = pair_citances(split, run, rules)
-    if rules == OFFICIAL_2014:
+    if rules == shared.OFFICIAL_2014:
         pairs = prevalent_only(pairs, split.content)
     rows = [(pair, *decision) for pair in pairs for decision in decisions(pair, rules)]
     facets = [gold or answer.facet or "" for _, gold, answer in rows]
@@ -152,9 +145,9 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
         yield any(facet in FACETS for facet in merged_facets(answer.facets))
 
 
-def further_metrics(rules: str, options: Options) -> MetricRefs:
+def further_metrics(rules: str, options: Options) -> shared.MetricRefs:
     """What the option ``calibration`` adds."""
-    return CALIBRATED if rules == CORRECTED and options[CALIBRATION.name] == "yes" else ()
+    return CALIBRATED if rules == CORRECTED and options[shared.CALIBRATION.name] == "yes" else ()
 
 
 TASK_TYPE = replace(
@@ -163,10 +156,10 @@ TASK_TYPE = replace(
     title="CL-Summ 1B: discourse facets",
     rules={
         CORRECTED: (*COUNTS, *UNCONDITIONAL, WEIGHTED, WEIGHTED_UNCONDITIONAL),
-        OFFICIAL_2014: (WEIGHTED_UNCONDITIONAL, *UNCONDITIONAL),
-        OFFICIAL_2016: COUNTS + UNCONDITIONAL,
-        OFFICIAL_2017: COUNTS + UNCONDITIONAL,
-        OFFICIAL_2018: COUNTS + UNCONDITIONAL,
+        shared.OFFICIAL_2014: (WEIGHTED_UNCONDITIONAL, *UNCONDITIONAL),
+        shared.OFFICIAL_2016: COUNTS + UNCONDITIONAL,
+        shared.OFFICIAL_2017: COUNTS + UNCONDITIONAL,
+        shared.OFFICIAL_2018: COUNTS + UNCONDITIONAL,
     },
     baselines=(
         *clsumm_1a.TASK_TYPE.baselines,
@@ -185,7 +178,7 @@ TASK_TYPE = replace(
     filled=filled,
     accepts=accepts_facets,
     pair=pair,
-    options=(ANNOTATION, CALIBRATION, OVER_LIMIT),
+    options=(shared.ANNOTATION, shared.CALIBRATION, shared.OVER_LIMIT),
     further_metrics=further_metrics,
     show_instances=show_facets,
     drawn_as=LABELS,
