@@ -92,9 +92,8 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> "tuple[
     expected = "JSON objects with “input” and “target”, a file for each data set"
     jsonlines.refuse_faulty(files, problems, instances, "instances", expected)
     # Data sets stand together, in the order of their first instances.
-    order = {
-        name: place for place, name in enumerate(dict.fromkeys(one.dataset for one in instances.values()))
-    }
+    names = dict.fromkeys(instance.dataset for instance in instances.values())
+    order = {name: place for place, name in enumerate(names)}
     return tuple(sorted(instances.values(), key=lambda instance: order[instance.dataset]))
 
 
@@ -114,11 +113,10 @@ class _Names:
         self._width = max(2, len(str(len(records) - 1)))
         self._dataset = file.stem
         if file.stem.lower() in _NAMELESS:
-            prefixes = {
-                match and match[1] for match in (_NUMBERED.fullmatch(record.id or "") for record in records)
-            }
-            first = next(iter(prefixes), None)
-            self._dataset = first if first and len(prefixes) == 1 else file.stem
+            matches = (_NUMBERED.fullmatch(record.id or "") for record in records)
+            prefixes = {match and match[1] for match in matches}
+            if len(prefixes) == 1:
+                self._dataset = prefixes.pop() or file.stem
 
     def __call__(self, record: jsonlines.Record) -> tuple[str, str]:
         name = record.value.get("dataset")
@@ -185,12 +183,10 @@ def known_faults(instances: Sequence[Instance], *, with_targets: bool = True) ->
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         part = list(group)
         damaged = [len(marks(instance.target).damaged) for instance in part if with_targets]
-        if any(damaged):
-            having = sum(count > 0 for count in damaged)
-            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(part)} targets"
         empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in part]
-        if any(empty):
-            having = sum(count > 0 for count in empty)
+        if having := sum(map(bool, damaged)):
+            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(part)} targets"
+        if having := sum(map(bool, empty)):
             yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(part)} instances"
         if dataset in _OF_DATASET:
             yield f"{dataset}: {_OF_DATASET[dataset]}"
@@ -281,16 +277,10 @@ def without_tags(text: str) -> str:
     return _ANY_TAG.sub("", text)
 
 
-#: Looked for in lower case, anywhere in the text. The last is the program's; it holds the first.
-SELF_REFERENCES = (
-    "our work",
-    "in this paper",
-    "we present",
-    "we introduce",
-    "the main objective of our work",
-)
-#: Those that the paper prints.
-PRINTED = SELF_REFERENCES[:4]
+#: Looked for in lower case, anywhere in the text: those that the paper prints, and one of the program, which
+#: holds the first.
+PRINTED = ("our work", "in this paper", "we present", "we introduce")
+SELF_REFERENCES = (*PRINTED, "the main objective of our work")
 
 
 def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> bool:
@@ -429,9 +419,7 @@ def read_run(
         records = jsonlines.Records(file, problems)
         if records.are_by_place:
             return _by_place(file, records, datasets, problems, is_alone=is_alone)
-        return (
-            (None if record.id is None else jsonlines.well_formed(record.id), record) for record in records
-        )
+        return ((record.id and jsonlines.well_formed(record.id), record) for record in records)
 
     return jsonlines.read_answers(files, cited, read, FORM, named=named)
 
@@ -454,19 +442,18 @@ def _by_place(
     """
     folders = reversed(PurePosixPath(file.name).parent.parts)
     dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
+    names = [name for one in ([dataset] if dataset is not None else datasets) for name in datasets[one]]
     if dataset is None and not is_alone:
         message = "a list without ids in a file that is not named for a data set"
-        files_named = ", ".join(f"{name}.json" for name in datasets)
-        problems.append(file.problem(message, f"one of {files_named}"))
-        return
-    names = [name for one in ([dataset] if dataset is not None else datasets) for name in datasets[one]]
-    if len(records) != len(names):
+        expected = f"one of {', '.join(f'{name}.json' for name in datasets)}"
+        problems.append(file.problem(message, expected))
+    elif len(records) != len(names):
         owner = f"data set {dataset}" if dataset else "split"
         message = f"a list of {len(records):,} predictions without ids"
         expected = f"{len(names):,}, one for each instance of the {owner} in its order"
         problems.append(file.problem(message, expected))
-        return
-    yield from zip(names, records, strict=True)
+    else:
+        yield from zip(names, records, strict=True)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -496,13 +483,9 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         notes["unknown_marks"] += in_text.unknown(cited)
         notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in instances]
+    features = {name: [one[name] for one in classes] for name in DIMENSIONS}
     return base.Pairs(
-        gold=instances,
-        answers=answers,
-        units=names,
-        features={name: [one[name] for one in classes] for name in DIMENSIONS},
-        names=names,
-        notes=notes,
+        gold=instances, answers=answers, units=names, features=features, names=names, notes=notes
     )
 
 
@@ -524,10 +507,8 @@ def unseen_class(instance: Instance) -> str:
 
     Capitals do not count, nor do marks. A text without such words misses nothing.
     """
-    answered, shown = (
-        set(_TELLING.findall(text.lower()))
-        for text in (without_marks(instance.target), " ".join(map(without_tags, instance.inputs)))
-    )
+    texts = without_marks(instance.target), " ".join(map(without_tags, instance.inputs))
+    answered, shown = (set(_TELLING.findall(text.lower())) for text in texts)
     share = len(answered - shown) / len(answered) if answered else 0
     return next((name for limit, name in _UNSEEN if share < limit), "three quarters or more")
 
@@ -537,12 +518,8 @@ def show_instances(
 ) -> Iterator[base.ShownInstance]:
     """What is given, a paragraph for each item; the text of the authors, and the run's."""
     for instance, answer in zip(pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False):
-        yield base.ShownInstance(
-            name=instance.id,
-            given="\n\n".join(instance.inputs),
-            gold=instance.target,
-            answer=answer.text if answer else "",
-        )
+        given, text = "\n\n".join(instance.inputs), answer.text if answer else ""
+        yield base.ShownInstance(name=instance.id, given=given, gold=instance.target, answer=text)
 
 
 _HEADINGS = {

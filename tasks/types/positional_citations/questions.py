@@ -13,6 +13,7 @@ from typing import Any
 from tasks.types import jsonlines
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
 from tasks.types.files import InputFile
+from tasks.types.positional_citations import sentences as marking
 from tasks.types.positional_citations.claims import (
     MAX_WORDS,
     Claim,
@@ -23,19 +24,6 @@ from tasks.types.positional_citations.claims import (
 )
 from tasks.types.positional_citations.options import PARSER, PASSAGES, chosen_splitter, claim_rules
 from tasks.types.positional_citations.parsing import parses_of
-from tasks.types.positional_citations.sentences import (
-    SPLITTERS,
-    Positions,
-    alce_marks,
-    are_in_range,
-    first_line,
-    is_in_range,
-    marks,
-    positions,
-    third,
-    with_marks_moved,
-    without_marks,
-)
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, json_kind, length_class
@@ -104,10 +92,8 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
     shown = ("question", "passages")
     for question in split.content:
         facts = question.facts()
-        yield (
-            [facts[name] for name in shown],
-            {name: value for name, value in facts.items() if name not in (*shown, "id", "dataset")},
-        )
+        secret = {name: value for name, value in facts.items() if name not in (*shown, "id", "dataset")}
+        yield [facts[name] for name in shown], secret
 
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
@@ -127,7 +113,7 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
             "dataset": question.dataset,
             "question": question.question,
             "docs": [
-                {**passage.facts(), **{name: text for name, text in passage.forms if form in (name, "all")}}
+                passage.facts() | {name: text for name, text in passage.forms if form in (name, "all")}
                 for passage in question.passages
             ],
         }
@@ -181,9 +167,7 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
         passages=tuple(passages),
         short_answers=tuple(tuple(map(jsonlines.well_formed, pair["short_answers"])) for pair in pairs),
         references=tuple(map(jsonlines.well_formed, references)),
-        answers=tuple(
-            tuple(map(jsonlines.well_formed, spellings)) for spellings in value.get("answers") or ()
-        ),
+        answers=tuple(tuple(map(jsonlines.well_formed, one)) for one in value.get("answers") or ()),
         claims=tuple(map(jsonlines.well_formed, value.get("claims") or ())),
         answer=jsonlines.well_formed((answer or "").strip()),
     )
@@ -244,7 +228,9 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
             return None
         if not output.strip():
             line.doubt("the answer is empty")
-        beyond = sorted({mark for mark in marks(output) if not is_in_range(mark, passages[name])})
+        beyond = sorted(
+            {mark for mark in marking.marks(output) if not marking.is_in_range(mark, passages[name])}
+        )
         if beyond:
             shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (" and others" if len(beyond) > 5 else "")
             line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{passages[name]}]")
@@ -260,25 +246,16 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
 
 
 #: What is counted beside the scores, since the scores do not show it.
-NOTES = (
-    "missing_answers",
-    "empty_answers",
-    "positional_answers",
-    "responses_without_claims",
-    "sentences",
-    "uncited_sentences",
-    "out_of_range_marks",
-    "out_of_range_claims",
-    "lost_groups",
-    "sentences_too_long",
-    "sentences_with_root_cited",
-    "sentences_unmatched",
-)
 _FALLBACKS = {
     Fallback.TOO_LONG: "sentences_too_long",
     Fallback.ROOT_CITED: "sentences_with_root_cited",
     Fallback.UNMATCHED: "sentences_unmatched",
 }
+NOTES = (
+    *("missing_answers", "empty_answers", "positional_answers", "responses_without_claims"),
+    *("sentences", "uncited_sentences", "out_of_range_marks", "out_of_range_claims", "lost_groups"),
+    *_FALLBACKS.values(),
+)
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
@@ -313,13 +290,13 @@ class _Reader:
 
     def __init__(self, run: Run, rules: str, options: Options) -> None:
         self.is_official = rules == OFFICIAL
-        split = SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
+        split = marking.SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
         self._outputs = run
         self._moved = {
-            name: with_marks_moved(split(output), is_official=self.is_official)
+            name: marking.with_marks_moved(split(output), is_official=self.is_official)
             for name, output in run.items()
         }
-        self._first_lines = {name: split(first_line(output)) for name, output in run.items()}
+        self._first_lines = {name: split(marking.first_line(output)) for name, output in run.items()}
         texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
         splitting = claim_rules(rules, options)
         to_parse = {text: text_to_parse(text, splitting) for text in sorted(texts)}
@@ -330,65 +307,59 @@ class _Reader:
         }
 
     def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
-        output = self._outputs[question.id]
+        output, passages = self._outputs[question.id], len(question.passages)
         sentences = [self._sentences[text] for text in self._moved[question.id]]
-        where = [positions(sentence.text) for sentence in sentences]
+        where = [marking.positions(sentence.text) for sentence in sentences]
         is_positional = any(placed.is_positional for placed in where)
         end = "at sentence ends" if any(placed.units for placed in where) else "no marks"
         common = {
             "placing": ("within sentences" if is_positional else end,),
-            "length": (length_class(len(without_marks(output).split())),),
+            "length": (length_class(len(marking.without_marks(output).split())),),
         }
         classes = [sentence_features(sentence) for sentence in sentences]
+        labels = ((name, {label for row in classes for label in row[name]}) for name in OF_SENTENCES)
         yield Response(
             question=question,
-            features={
-                **common,
-                **{
-                    name: tuple(sorted({label for row in classes for label in row[name]}))
-                    for name in OF_SENTENCES
-                },
-            },
-            plain=without_marks(output),
+            features={**common, **{name: tuple(sorted(own)) for name, own in labels}},
+            plain=marking.without_marks(output),
             is_positional=is_positional,
             sentences=tuple(sentences),
         )
         has_claims = False
         for place, sentence in enumerate(sentences):
             for number, claim in enumerate(sentence.claims):
-                if are_in_range(claim.marks, len(question.passages), is_official=self.is_official):
+                if marking.are_in_range(claim.marks, passages, is_official=self.is_official):
                     has_claims = True
-                    features = {**common, **classes[place]}
+                    row = {**common, **classes[place]}
                     if claim.position is not None:
-                        features["mark_position"] = (third(claim.position),)
+                        row["mark_position"] = (marking.third(claim.position),)
                     yield ScoredClaim(
-                        question=question, features=features, claim=claim, sentence=place, place=number
+                        question=question, features=row, claim=claim, sentence=place, place=number
                     )
         for text in self._first_lines[question.id]:
-            cited = tuple(alce_marks(text))
+            cited = tuple(marking.alce_marks(text))
             features = {**common, **sentence_features(self._sentences[text], len(cited))}
-            plain = without_marks(text).strip()
+            plain = marking.without_marks(text).strip()
             yield AlceSentence(question=question, features=features, text=plain, marks=cited)
-        for sentence, placed, row in zip(sentences, where, classes, strict=True):
+        for sentence, placed, own in zip(sentences, where, classes, strict=True):
             if placed.units:
-                features = {**common, **row}
-                yield CitedSentence(
-                    question=question, features=features, text=sentence.text, positions=placed
-                )
+                row = {**common, **own}
+                yield CitedSentence(question=question, features=row, text=sentence.text, positions=placed)
         notes["empty_answers"] += not output.strip()
         notes["positional_answers"] += is_positional
         notes["responses_without_claims"] += not has_claims
-        self._count(sentences, len(question.passages), notes)
-
-    def _count(self, sentences: Sequence[Sentence], passages: int, notes: Counter[str]) -> None:
-        """What the scores do not show. A sentence is one that has a letter or digit."""
+        # A sentence is one that has a letter or digit.
         for sentence in sentences:
-            cited = marks(sentence.text)
-            has_words = any(character.isalnum() for character in without_marks(sentence.text))
+            given = marking.marks(sentence.text)
+            has_words = any(character.isalnum() for character in marking.without_marks(sentence.text))
             notes["sentences"] += has_words
-            notes["uncited_sentences"] += has_words and not cited
-            beyond = {mark for mark in cited if not is_in_range(mark, passages, is_official=self.is_official)}
-            notes["out_of_range_marks"] += sum(mark in beyond for mark in cited)
+            notes["uncited_sentences"] += has_words and not given
+            beyond = {
+                mark
+                for mark in given
+                if not marking.is_in_range(mark, passages, is_official=self.is_official)
+            }
+            notes["out_of_range_marks"] += sum(mark in beyond for mark in given)
             notes["out_of_range_claims"] += sum(not beyond.isdisjoint(one.marks) for one in sentence.claims)
             notes["lost_groups"] += sentence.lost
             if sentence.fallback:
@@ -443,18 +414,18 @@ class CitedSentence(Part):
     """A sentence with marks and where they stand, marks between sentences moved to the one before."""
 
     text: str
-    positions: Positions
+    positions: marking.Positions
 
 
 def sentence_features(sentence: Sentence, count: int | None = None) -> dict[str, tuple[str, ...]]:
     """The classes of a sentence; ``count`` is its number of marks, where ALCE counts otherwise."""
-    count_here = len(marks(sentence.text)) if count is None else count
-    units = positions(sentence.text).units
+    count_here = len(marking.marks(sentence.text)) if count is None else count
+    units = marking.positions(sentence.text).units
     return {
         "marks_per_sentence": (_counted(count_here, 4),),
-        "mark_position": tuple(dict.fromkeys(map(third, units))),
+        "mark_position": tuple(dict.fromkeys(map(marking.third, units))),
         "claims_per_sentence": (_counted(len(sentence.claims), 3),) if count_here else (),
-        "sentence_length": (_long(len(without_marks(sentence.text).split())),) if count_here else (),
+        "sentence_length": (_long(len(marking.without_marks(sentence.text).split())),) if count_here else (),
     }
 
 
@@ -475,9 +446,8 @@ def show_instances(
     """The question with its passages, the answers that are known, and the response with its marks."""
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
-        passages = (
-            f"[{mark}] {one.title}: {one.text}" for mark, one in enumerate(question.passages, start=1)
-        )
+        marked = enumerate(question.passages, start=1)
+        passages = (f"[{mark}] {one.title}: {one.text}" for mark, one in marked)
         short = (" or ".join(spellings) for spellings in (*question.short_answers, *question.answers))
         yield ShownInstance(
             name=name,
