@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import Record, is_records_file, read_records, well_formed
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.references import MetricRef
@@ -134,7 +134,7 @@ def ids_alone(file: InputFile, records: Sequence[Record]) -> Iterable[str | None
     return (record.id for record in records)
 
 
-def unit_by_instance(files: Sequence[InputFile], field: str, names_of: InstanceNames) -> dict[str, str]:
+def unit_by_instance(files: Files, field: str, names_of: InstanceNames) -> dict[str, str]:
     """The field's value of each instance, from the records of the gold.
 
     A path with dots reaches into objects. Raises InputRefused with every instance that has no value.
@@ -246,9 +246,7 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     return (not isinstance(answer, str) or bool(answer.strip()) for answer in run.values())
 
 
-def as_written(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+def as_written(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
     """For a task type that does not say how: gold and answers as Python writes them."""
     for name, rows in rows_by_name(pairs.names).items():
         gold, answer = (
@@ -294,11 +292,11 @@ class TaskType:
     title: str
     rules: Mapping[str, tuple[MetricRef, ...]]
     dimensions: tuple[str, ...]
-    read_gold: Callable[[Sequence[InputFile], Options], Split]
-    read_inputs: Callable[[Sequence[InputFile], Options], Index]
-    read_run: Callable[[Sequence[InputFile], Index, Options], tuple[Any, list[Problem]]]
+    read_gold: Callable[[Files, Options], Split]
+    read_inputs: Callable[[Files, Options], Index]
+    read_run: Callable[[Files, Index, Options], tuple[Any, list[Problem]]]
     pair: Callable[[Split, Any, str, Options], Pairs]
-    public_files: Callable[[Sequence[InputFile], Options], Iterator[tuple[str, bytes]]]
+    public_files: Callable[[Files, Options], Iterator[tuple[str, bytes]]]
     #: Which of the files under a gold PATH belong to the gold and are kept.
     is_gold_file: Callable[[str], bool]
     #: The dimensions whose classes are the gold's own labels.
@@ -313,7 +311,7 @@ class TaskType:
     options: tuple[Option, ...] = ()
     #: Whether files hold anything in the form of its runs, be it wrong; where it is not said, whether they
     #: can be scored decides.
-    accepts: Callable[[Sequence[InputFile]], bool] | None = None
+    accepts: Callable[[Files], bool] | None = None
     #: By what a run is told from other files; a file of another type's form is then called by its name.
     run_form: RunForm | None = None
     #: The metrics that a board shows before others are asked for, in order; all where none are named.
@@ -336,9 +334,7 @@ class TaskType:
     #: Scores that nobody computes here and that teams may report of their runs.
     team_scores: tuple[str, ...] = ()
     #: Single instances as people read them, from the files of the gold and a run beside it.
-    show_instances: Callable[[Sequence[InputFile], Split, Pairs, Options], Iterator[ShownInstance]] = (
-        as_written
-    )
+    show_instances: Callable[[Files, Split, Pairs, Options], Iterator[ShownInstance]] = as_written
     #: How a page draws one of them; as plain texts where nothing is said.
     drawn_as: str = ""
     #: What gold consists of, by data set, as JSON: a name, what follows from the ``inputs`` alone, and what
@@ -348,11 +344,11 @@ class TaskType:
     trec: TrecForm | None = None
     #: Of each instance of the gold what is shown of it and what is secret, as JSON, by whatever name; by it
     #: the same instance is known in other gold. Where a type does not say, its gold is one instance.
-    contents: Callable[[Sequence[InputFile], Split], Iterable[tuple[Any, Any]]] | None = None
+    contents: Callable[[Files, Split], Iterable[tuple[Any, Any]]] | None = None
     #: The same of what else the files of its gold hold and it scores nothing by.
-    also_holds: Callable[[Sequence[InputFile]], Iterable[tuple[Any, Any]]] | None = None
+    also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
     #: What of its gold no answer can name: labels of no list, what stands nowhere in what is given out.
-    unreachable: Callable[[Sequence[InputFile], Split], Iterable[str]] | None = None
+    unreachable: Callable[[Files, Split], Iterable[str]] | None = None
     #: The metric that ranks in rule sets that have it, as the task's organisers chose; else the first does.
     rank_by: str = ""
     #: Where a folder declares it; its slug is then `declared:NAME@` and the beginning of its digest.
@@ -465,7 +461,7 @@ class TaskType:
         """What one of the units is called."""
         return options.get(UNIT.name) or self.unit
 
-    def gold_of(self, files: Sequence[InputFile], options: Options) -> Split:
+    def gold_of(self, files: Files, options: Options) -> Split:
         """The gold as ``read_gold`` reads it, and its instances' units. Raises InputRefused."""
         split, name = self.read_gold(files, options), options.get(UNIT.name, "")
         if not name or name in self.dimensions:
@@ -585,10 +581,10 @@ class HumanEvaluation:
     them, and ``reference_scales`` are those that hold then.
     """
 
-    sources: Callable[[Sequence[InputFile]], Mapping[str, Sources]]
+    sources: Callable[[Files], Mapping[str, Sources]]
     texts: Callable[[Any], Mapping[str, str]]
     scales: Mapping[str, Scale] = field(default_factory=dict)
-    references: Callable[[Sequence[InputFile]], Mapping[str, str]] | None = None
+    references: Callable[[Files], Mapping[str, str]] | None = None
     reference_scales: Mapping[str, Scale] = field(default_factory=dict)
 
 

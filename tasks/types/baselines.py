@@ -1,16 +1,16 @@
 """Systems that come with a task type: deterministic, from the public inputs, in the form of a run."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tasks.types.base import Option, Options, checked_options
-from tasks.types.files import InputFile
+from tasks.types.files import Files
 
 Answer = Mapping[str, Any]
-Answering = Callable[[Sequence[InputFile]], Iterator[Answer]]
+Answering = Callable[[Files], Iterator[Answer]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Baseline:
     @classmethod
     def of(
         cls,
-        answering: Callable[[Sequence[InputFile], Options], Iterator[Answer]],
+        answering: Callable[[Files, Options], Iterator[Answer]],
         *,
         name: str,
         options: tuple[Option, ...],
@@ -72,7 +72,7 @@ class Baseline:
             return "inputs and gold of the split itself; each part is answered from what other parts hold"
         return "the public inputs alone"
 
-    def write(self, files: Sequence[InputFile], path: Path) -> int:
+    def write(self, files: Files, path: Path) -> int:
         """Write the run as JSON lines and say how many lines it has."""
         lines = [json.dumps(answer, ensure_ascii=False) + "\n" for answer in self.answers(files)]
         path.write_text("".join(lines), encoding="utf-8")

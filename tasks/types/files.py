@@ -70,6 +70,9 @@ class InputFile:
             raise InputRefused([self.problem(f"the archive is damaged: {damage}")]) from damage
 
 
+Files = Sequence[InputFile]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """How large an input may be once it is unpacked."""

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from tasks.types.files import CLUTTER, InputFile
+from tasks.types.files import CLUTTER, Files, InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted, refuse
 from tasks.types.text import NotFinite, decoded, decoded_json, json_fault, json_kind, json_lines
 
@@ -111,7 +111,7 @@ def by_id(file: InputFile, problems: Problems, key: str = "id") -> Iterator[tupl
 
 
 def read_answers(
-    files: Sequence[InputFile],
+    files: Files,
     known: Collection[str],
     read: Callable[[str, Line], Answer | None],
     form: AnswerForm,
@@ -145,7 +145,7 @@ def read_answers(
     return answers, problems
 
 
-def run_files(files: Sequence[InputFile], form: AnswerForm, problems: Problems) -> list[InputFile]:
+def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputFile]:
     """The files that can hold answers; the others become problems, warnings where there are such files."""
     readable = [file for file in files if file.suffix in SUFFIXES]
     for file in files:
@@ -182,9 +182,7 @@ def named_lines(
         yield name or "", line
 
 
-def refuse_faulty(
-    files: Sequence[InputFile], problems: Sequence[Problem], items: Sized, noun: str, expected: str
-) -> None:
+def refuse_faulty(files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str) -> None:
     """Where gold has a fatal problem, or nothing in it. Raises InputRefused."""
     if not items and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""

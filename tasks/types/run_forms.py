@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.problems import InputRefused
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -98,12 +98,12 @@ class TrecForm:
     """How a task type's files are read; all but ``qrels`` are read from the public inputs."""
 
     #: Id and text of each.
-    topics: Callable[[Sequence[InputFile]], Iterator[tuple[str, str]]]
-    documents: Callable[[Sequence[InputFile]], Iterator[tuple[str, str]]]
+    topics: Callable[[Files], Iterator[tuple[str, str]]]
+    documents: Callable[[Files], Iterator[tuple[str, str]]]
     #: Topic, document, grade.
-    qrels: Callable[[Sequence[InputFile]], Iterator[tuple[str, str, int]]]
+    qrels: Callable[[Files], Iterator[tuple[str, str, int]]]
     #: The documents among which each topic's are; all of them where it is not said.
-    candidates: Callable[[Sequence[InputFile]], Iterator[tuple[str, Sequence[str]]]] | None = None
+    candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
 def text_of_topic(record: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tasks.types.base import Index, Options, TaskType
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, fatal, in_order
 from tasks.types.registry import task_types
 from tasks.types.run_forms import PLAIN_TEXT, RunForm, beginning_of, binary_kind, text_kind
@@ -19,7 +19,7 @@ MANY_EMPTY = 0.1
 
 
 def read_run(
-    task_type: TaskType, files: Sequence[InputFile], index: Index, options: Options, *, name: str = ""
+    task_type: TaskType, files: Files, index: Index, options: Options, *, name: str = ""
 ) -> tuple[Any, list[Problem]]:
     """The answers, and everything that is wrong with the files in the order of files and lines.
 
@@ -52,9 +52,7 @@ def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]
         yield Problem(message=f"{empty:,} of {len(filled):,} answers are empty or not allowed", fatal=False)
 
 
-def _with_kinds_told(
-    task_type: TaskType, files: Sequence[InputFile], problems: Sequence[Problem]
-) -> list[Problem]:
+def _with_kinds_told(task_type: TaskType, files: Files, problems: Sequence[Problem]) -> list[Problem]:
     """One sentence instead of many for each file that is no run of this type at all."""
     counts = Counter(problem.file for problem in problems)
     wrong = {problem.file for problem in fatal(problems)}

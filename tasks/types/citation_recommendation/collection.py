@@ -11,7 +11,7 @@ import numpy as np
 from tasks.types.base import Index, Options, Pairs, Split
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR, cuts, longest
 from tasks.types.columns import NO_CLASS, OUTSIDE
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
@@ -29,7 +29,7 @@ SHOWN_OF_CANDIDATE = (
 )
 
 
-def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+def read_gold(files: Files, options: Options) -> Split:
     """The contexts with their gold. Raises InputRefused with all that is wrong."""
     candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     reader = _Reader({name: number for number, name in enumerate(candidates)})
@@ -61,7 +61,7 @@ def read_candidates(file: InputFile) -> list[str]:
     return sorted(name for name in names if name is not None)
 
 
-def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+def read_inputs(files: Files, options: Options) -> Index:
     """The index, from the public inputs that participants have."""
     problems: list[Problem] = []
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
@@ -71,7 +71,7 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     return index_of([name for name in names if name is not None], [candidates])
 
 
-def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts without gold and classes, and the candidates without the papers that cite them."""
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     yield CONTEXTS, b"".join(records.shown_line(record, SHOWN) for record in contexts)
@@ -81,14 +81,14 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
     yield CANDIDATES, b"".join(shown[name] for name in sorted(shown))
 
 
-def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         cited = sorted(rows.names(record, "cited_id") or ())
         yield [record.get(name) for name in SHOWN[1:]], [cited, record.get("grades")]
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
     """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
     declares = options["perplexity"] == "yes"
     limits = RunLimits(longest=longest(options), kept=max(cuts(options)), declares=declares)
@@ -187,17 +187,17 @@ class _Reader(records.ContextsBuilder):
         return records.Collection(**columns)
 
 
-def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+def topics(files: Files) -> Iterator[tuple[str, str]]:
     for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         yield str(record["id"]), text_of_topic(record)
 
 
-def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+def documents(files: Files) -> Iterator[tuple[str, str]]:
     for record in records.Rows(records.the_file(files, CANDIDATES, "the candidates"), []):
         yield str(record["ref_id"]), text_of_document(record)
 
 
-def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
+def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
     """What is cited has its grade, 1 where none is given, and what else was graded has its own."""
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:

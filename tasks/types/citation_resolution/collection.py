@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, Split
 from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.columns import Classes
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import Record
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
@@ -38,7 +38,7 @@ class Resolution(records.Collection):
     citing_papers: "CitingPapers | None"
 
 
-def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+def read_gold(files: Files, options: Options) -> Split:
     """The contexts that can be resolved, with their gold. Raises InputRefused with all that is wrong."""
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
@@ -79,7 +79,7 @@ def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str |
     return (str(record.value["context_id"]) if "context_id" in record.value else None for record in of_file)
 
 
-def read_candidates(files: Sequence[InputFile], problems: list[Problem]) -> dict[str, tuple[str, ...]]:
+def read_candidates(files: Files, problems: list[Problem]) -> dict[str, tuple[str, ...]]:
     """The distinct references of each paper, in the order of the file."""
     candidates: dict[str, dict[str, None]] = {}
     rows = records.Rows(records.the_file(files, REFERENCES, "each paper's references"), problems)
@@ -90,7 +90,7 @@ def read_candidates(files: Sequence[InputFile], problems: list[Problem]) -> dict
     return {paper: tuple(ids) for paper, ids in candidates.items()}
 
 
-def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+def read_inputs(files: Files, options: Options) -> Index:
     """The index, from the public inputs that participants have."""
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
@@ -104,7 +104,7 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     return _index(list(contexts), list(contexts.values()), candidates)
 
 
-def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts that can be resolved, without gold, and the references of their papers."""
     candidates = read_candidates(files, [])
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
@@ -123,14 +123,14 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
         )
 
 
-def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         cited = sorted(rows.names(record, "gold") or ())
         yield [record.get(name) for name in ("before", "sentence", "after")], cited
 
 
-def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
+def unreachable(files: Files, split: Split) -> Iterator[str]:
     """What a context cites that is no reference of its paper."""
     candidates = {paper: set(names) for paper, names in split.content.candidates.items()}
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
@@ -215,7 +215,7 @@ class CitingPapers:
         return len(one & other) / either if either else 0.0
 
 
-def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> CitingPapers | None:
+def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
     """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
     cites: dict[str, set[str]] = {}
     for rows in (records.Rows(file, problems) for file in records.named(files, CITATIONS)):
@@ -230,12 +230,12 @@ def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> C
     return CitingPapers(papers, records.digest_of(edges.encode()))
 
 
-def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+def topics(files: Files) -> Iterator[tuple[str, str]]:
     for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         yield str(record["context_id"]), text_of_topic(record)
 
 
-def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+def documents(files: Files) -> Iterator[tuple[str, str]]:
     """Each once, as it stands first."""
     seen = set()
     for record in records.Rows(records.the_file(files, REFERENCES, "each paper's references"), []):
@@ -245,14 +245,14 @@ def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
             yield name, text_of_document(record)
 
 
-def candidates(files: Sequence[InputFile]) -> Iterator[tuple[str, Sequence[str]]]:
+def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
     of_papers = read_candidates(files, [])
     for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         paper = str(record["paper_id"])
         yield str(record["context_id"]), [_document(paper, name) for name in of_papers.get(paper, ())]
 
 
-def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
+def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
     """What is cited and is a reference of the paper, as it is scored."""
     of_papers = read_candidates(files, [])
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
@@ -276,7 +276,7 @@ CHOICES = ("1 to 9", "10 to 19", "20 to 49", "50 to 99", "100 or more")
 CHOICE_BOUNDS = (10, 20, 50, 100)
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
     """The rankings, and everything that is wrong with the files.
 
     The order is the submitter's. Where scores make it, equal ones stand in the order of the candidates.

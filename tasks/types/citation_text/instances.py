@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types import base, jsonlines
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, json_kind, length_class
@@ -27,7 +27,7 @@ _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
 
 
-def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
+def read_gold(files: Files, options: base.Options) -> base.Split:
     """The instances of one file or of several data sets, the faults of the data among the notes.
 
     Raises InputRefused with everything that is wrong with the files.
@@ -42,11 +42,11 @@ def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
     )
 
 
-def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index:
+def read_inputs(files: Files, options: base.Options) -> base.Index:
     return index_of(read_instances(files, with_targets=False))
 
 
-def public_files(files: Sequence[InputFile], options: base.Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
     """Every instance with its data set and inputs, neither targets nor labels; and the faults of inputs."""
     instances = read_instances(files, with_targets=True)
     yield INPUTS, jsonlines.as_lines(instance.public() for instance in instances)
@@ -54,7 +54,7 @@ def public_files(files: Sequence[InputFile], options: base.Options) -> Iterator[
         yield FAULTS, "".join(f"- {fault}\n" for fault in faults).encode()
 
 
-def contents(files: Sequence[InputFile], split: base.Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
     for instance in split.content:
         yield instance.inputs, [instance.target, instance.labels]
 
@@ -67,7 +67,7 @@ def index_of(instances: "Sequence[Instance]") -> base.Index:
     return {"datasets": datasets}
 
 
-def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> "tuple[Instance, ...]":
+def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]":
     """The instances of all files, data set by data set. Raises InputRefused."""
     problems: list[Problem] = []
     instances: dict[str, Instance] = {}
@@ -391,9 +391,7 @@ class Prediction:
 Run = Mapping[str, Prediction]
 
 
-def read_run(
-    files: Sequence[InputFile], index: base.Index, options: base.Options
-) -> tuple[Run, list[Problem]]:
+def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[Run, list[Problem]]:
     """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {name: count for one in datasets.values() for name, count in one.items()}
@@ -514,7 +512,7 @@ def unseen_class(instance: Instance) -> str:
 
 
 def show_instances(
-    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+    files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """What is given, a paragraph for each item; the text of the authors, and the run's."""
     for instance, answer in zip(pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False):
@@ -529,7 +527,7 @@ _HEADINGS = {
 }
 
 
-def sources(files: Sequence[InputFile]) -> Mapping[str, base.Sources]:
+def sources(files: Files) -> Mapping[str, base.Sources]:
     """By instance what stands around the text, and the cited abstracts under their marks."""
     by_instance = {}
     for instance in read_instances(files, with_targets=False):
@@ -547,7 +545,7 @@ def texts(run: Run) -> Mapping[str, str]:
     return {name: prediction.text for name, prediction in run.items()}
 
 
-def references(files: Sequence[InputFile]) -> Mapping[str, str]:
+def references(files: Files) -> Mapping[str, str]:
     """By instance the text of the paper itself, from the gold."""
     return {instance.id: instance.text for instance in read_instances(files, with_targets=True)}
 

@@ -11,7 +11,7 @@ from tasks.types.clsumm import citances
 from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.topics import TITLE, GoldFile, InputTopic, Topic, read_input_topics
-from tasks.types.files import InputFile
+from tasks.types.files import Files
 from tasks.types.text import unescaped
 
 
@@ -316,7 +316,7 @@ _TELLING = re.compile(r"[a-z]{4,}")
 
 
 def show_spans(
-    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+    files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """The sentences that each annotator found, a line each, and those that the run names."""
 
@@ -368,7 +368,7 @@ def judged_sentences(
 
 
 def show_facets(
-    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+    files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     shown = _citances(
         read_input_topics(files, options),

@@ -12,7 +12,7 @@ from tasks.types.base import Index, Options
 from tasks.types.clsumm import citances
 from tasks.types.clsumm.annotation import Source, marker_offset, read_annotations, read_csv_annotations
 from tasks.types.clsumm.options import CALIBRATION
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import LINES, SUFFIXES
 from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
@@ -52,7 +52,7 @@ def by_topic(answers: Iterable[citances.Annotation]) -> Mapping[str, Sequence[ci
     return found
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
+def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
     """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems()
     answers: list[citances.Annotation] = []
@@ -97,7 +97,7 @@ def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[citances.Annot
                 yield answer, known
 
 
-def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
+def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     has_answers = False
     for file in files:
         if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:
@@ -115,7 +115,7 @@ def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[
         problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
 
 
-def is_json_run(file: InputFile, files: Sequence[InputFile]) -> bool:
+def is_json_run(file: InputFile, files: Files) -> bool:
     """JSON lines, or the only file; a `.json` beside others is what some program left there."""
     return file.suffix in LINES or (file.suffix == ".json" and len(files) == 1)
 
@@ -321,13 +321,13 @@ LONGEST = 1 << 20
 MAX_BYTES = 64 << 20
 
 
-def accepts_citances(files: Sequence[InputFile]) -> bool:
+def accepts_citances(files: Files) -> bool:
     """Annotation lines, CSV rows or JSON lines about citances."""
     look = _Look(files)
     return any(map(look.answers_citances, files))
 
 
-def accepts_facets(files: Sequence[InputFile]) -> bool:
+def accepts_facets(files: Files) -> bool:
     """The same, with facets anywhere among what is looked at."""
     look = _Look(files)
     return any(
@@ -336,7 +336,7 @@ def accepts_facets(files: Sequence[InputFile]) -> bool:
     )
 
 
-def accepts_summaries(files: Sequence[InputFile]) -> bool:
+def accepts_summaries(files: Files) -> bool:
     """A system's summaries, or JSON lines with them."""
     look = _Look(files)
     for file in files:
@@ -352,7 +352,7 @@ def accepts_summaries(files: Sequence[InputFile]) -> bool:
 class _Look:
     """At the lines of files, for one that is of a kind, until so many bytes are read."""
 
-    files: Sequence[InputFile]
+    files: Files
     left: int = field(default_factory=lambda: MAX_BYTES)
 
     def answers_citances(self, file: InputFile) -> bool:

@@ -14,7 +14,7 @@ from tasks.types.clsumm import options as shared
 from tasks.types.clsumm import topics as folders
 from tasks.types.clsumm.annotation import Source, tags_removed
 from tasks.types.clsumm.runs import is_json_run, some
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import SUFFIXES
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.run_forms import RunForm, binary_kind
@@ -58,7 +58,7 @@ class SummaryTopic:
         return [reference for reference in self.references if reference.kind == kind]
 
 
-def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
+def read_gold(files: Files, options: base.Options) -> base.Split:
     """Every topic that has a summary. Raises InputRefused where there is none or one stands twice."""
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
@@ -90,13 +90,13 @@ def read_gold(files: Sequence[InputFile], options: base.Options) -> base.Split:
     )
 
 
-def contents(files: Sequence[InputFile], split: base.Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
     """Each topic by its name, as its paper stands in the corpus for whoever has that."""
     for topic in split.content:
         yield topic.name, sorted([one.kind, hashlib.sha256(one.raw).hexdigest()] for one in topic.references)
 
 
-def held_summaries(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
+def held_summaries(files: Files) -> Iterator[tuple[Any, Any]]:
     try:
         yield from contents(files, read_gold(files, {}))
     except InputRefused:
@@ -160,7 +160,7 @@ def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
     return {"topics": {name: {"abstract": list(lines)} for name, lines in abstracts.items()}}
 
 
-def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index:
+def read_inputs(files: Files, options: base.Options) -> base.Index:
     """The index, from the public inputs that participants have: every topic with its paper."""
     texts = {}
     for folder in folders.topic_folders(files):
@@ -174,7 +174,7 @@ def read_inputs(files: Sequence[InputFile], options: base.Options) -> base.Index
     return _index(dict(sorted(texts.items())))
 
 
-def public_files(files: Sequence[InputFile], options: base.Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers, and the citances where there are any; no summary."""
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
@@ -231,9 +231,7 @@ class SystemSummary:
 SummaryRun = Mapping[str, SystemSummary]
 
 
-def read_run(
-    files: Sequence[InputFile], index: base.Index, options: base.Options
-) -> tuple[SummaryRun, list[Problem]]:
+def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[SummaryRun, list[Problem]]:
     """The summaries, and everything that is wrong with the files."""
     problems = Problems()
     summaries: dict[str, SystemSummary] = {}
@@ -256,7 +254,7 @@ def filled(run: SummaryRun, index: base.Index) -> Iterable[bool]:
     return (summary.words > 0 for topic, summary in run.items() if topic in index["topics"])
 
 
-def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
+def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     readable = False
     for file in files:
         is_text = file.suffix == ".txt" and (".system." in file.parts[-1] or len(files) == 1)
@@ -355,7 +353,7 @@ def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
     return len(set(summary) & set(abstract)) / shorter if shorter else 0.0
 
 
-def sources(files: Sequence[InputFile]) -> Mapping[str, base.Sources]:
+def sources(files: Files) -> Mapping[str, base.Sources]:
     """By topic, from the public inputs, which hold no summary."""
     by_topic = {}
     for topic in folders.read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True):
@@ -502,7 +500,7 @@ DIMENSIONS = ("topic",)
 
 
 def show_instances(
-    files: Sequence[InputFile], split: base.Split, pairs: base.Pairs, options: base.Options
+    files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """The beginning of the reference paper, every gold summary under its kind, and the run's."""
     papers = {

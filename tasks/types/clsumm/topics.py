@@ -15,7 +15,7 @@ from typing import Any
 from tasks.types.base import Index, Options, Split
 from tasks.types.clsumm import annotation as reading
 from tasks.types.clsumm import citances as cited
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded, unescaped
 
@@ -52,7 +52,7 @@ class Topic:
 
 
 def read_topics(
-    files: Sequence[InputFile], options: Options, source: reading.Source = reading.Source.GOLD
+    files: Files, options: Options, source: reading.Source = reading.Source.GOLD
 ) -> tuple[Topic, ...]:
     """Every topic among the files, by name. Raises InputRefused with all that is wrong, as a topic twice."""
     problems = Problems()
@@ -113,7 +113,7 @@ def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -
     return list(by_key.values())
 
 
-def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+def read_gold(files: Files, options: Options) -> Split:
     """The topics as gold, with the index that checks a run and holds none of it."""
     topics = read_topics(files, options)
     chosen = [
@@ -144,7 +144,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     )
 
 
-def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
     """Each citance, with what every annotator found for it."""
     for topic in split.content:
         found: dict[tuple[str, str], list[Any]] = defaultdict(list)
@@ -155,7 +155,7 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
             yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)
 
 
-def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
+def unreachable(files: Files, split: Split) -> Iterator[str]:
     """Facets that are none, and sentences that a paper which is at hand does not have."""
     for topic in split.content:
         for one in (citance for file in topic.files for citance in file.citances):
@@ -169,14 +169,14 @@ def unreachable(files: Sequence[InputFile], split: Split) -> Iterator[str]:
             yield from (f"{topic.name}, {one.name.citing} {one.name.marker}: {name}" for name in odd)
 
 
-def held_citances(files: Sequence[InputFile]) -> Iterator[tuple[Any, Any]]:
+def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
     try:
         yield from contents(files, read_gold(files, {"annotation": "auto"}))
     except InputRefused:
         return
 
 
-def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+def read_inputs(files: Files, options: Options) -> Index:
     """The index, from the public inputs that participants have."""
     return _index(read_topics(files, options, reading.Source.INPUTS))
 
@@ -193,7 +193,7 @@ def _index(topics: Sequence[Topic]) -> Index:
     }
 
 
-def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers as they are, and the citances without reference and facet."""
     for folder in topic_folders(files):
         chosen = chosen_annotation(folder, options["annotation"], reading.Source.GOLD)
@@ -233,7 +233,7 @@ class TopicFolder:
     """One topic's files, by the folder inside the topic that they stand in."""
 
     shown: str
-    inside: Mapping[str, Sequence[InputFile]]
+    inside: Mapping[str, Files]
 
     def files(self, *parts: str) -> list[InputFile]:
         return [file for part in parts for file in self.inside.get(part, ())]
@@ -267,7 +267,7 @@ def is_topic_file(name: str) -> bool:
     return place_in_topic(name) is not None
 
 
-def topic_folders(files: Sequence[InputFile]) -> list[TopicFolder]:
+def topic_folders(files: Files) -> list[TopicFolder]:
     """The topic folders in the order of their names."""
     folders: dict[str, dict[str, list[InputFile]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
@@ -278,7 +278,7 @@ def topic_folders(files: Sequence[InputFile]) -> list[TopicFolder]:
     return [TopicFolder(shown, inside) for shown, inside in sorted(folders.items())]
 
 
-def passed_over(files: Sequence[InputFile]) -> set[str]:
+def passed_over(files: Files) -> set[str]:
     """The folders of files that belong to no topic."""
     return {file.shown.removesuffix(f"/{file.parts[-1]}") for file in files if not is_topic_file(file.name)}
 
@@ -392,9 +392,7 @@ class InputTopic:
         return self.papers.get(name.partition(".")[0], ())
 
 
-def read_input_topics(
-    files: Sequence[InputFile], options: Options, *, with_papers_alone: bool = False
-) -> list[InputTopic]:
+def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool = False) -> list[InputTopic]:
     """The topics that have a reference paper, in the order of their names.
 
     From gold or from public inputs. Topics without citances, as where summaries alone are asked for, are

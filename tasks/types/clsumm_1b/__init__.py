@@ -12,7 +12,7 @@ from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has
 from tasks.types.clsumm.pairs import CitancePair, classes_of, pair_citances, show_facets
 from tasks.types.clsumm.runs import Run, accepts_facets
 from tasks.types.clsumm.topics import Topic
-from tasks.types.files import InputFile
+from tasks.types.files import Files
 from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
 from tasks.types.references import metric_ref, metric_refs
@@ -127,7 +127,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     )
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
+def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
     """The answers as for task 1A, whose runs have the same form and need no facets."""
     run, problems = runs.read_run(files, index, options)
     answers = [answer for answer in run.answers if has_reference(answer)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tasks.types.baselines import Answer, Answering, Baseline
 from tasks.types.declared.keys import Keys
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.forms.instances import JSON_FORMS, Instance, InstanceTask, at_path
 from tasks.types.forms.labels import NONE, LabelTask
 from tasks.types.forms.numbers import NumberTask
@@ -65,7 +65,7 @@ def _by_counts(
 ) -> Baseline:
     """Without training data each unit is answered by what the other units' gold says."""
 
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+    def answers(files: Files) -> Iterator[Answer]:
         split = task.content(files, with_gold=training is None)
         of_unit: dict[str, Counter[str]] = defaultdict(Counter)
         for instance in split.instances if training is None else training:
@@ -105,7 +105,7 @@ TFIDF, MOST_FREQUENT = "tfidf-logistic", "The most frequent label"
 
 
 def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+    def answers(files: Files) -> Iterator[Answer]:
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
 
@@ -129,7 +129,7 @@ def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields
 
 
 def _mean(task: NumberTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+    def answers(files: Files) -> Iterator[Answer]:
         instances = task.content(files, with_gold=training is None).instances
         known = list(instances if training is None else training)
         total = sum(instance.gold for instance in known)
@@ -146,7 +146,7 @@ LEAD_WORDS = 30
 
 
 def _lead(task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+    def answers(files: Files) -> Iterator[Answer]:
         for instance in task.inputs(files).instances:
             words = text_of(instance, fields).split()[:LEAD_WORDS]
             yield {task.id: instance.id, task.answer_key: " ".join(words)[: task.longest]}
@@ -156,7 +156,7 @@ def _lead(task: TextTask, training: Sequence[Instance] | None, fields: Sequence[
 
 
 def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+    def answers(files: Files) -> Iterator[Answer]:
         import bm25s
 
         content = task.inputs(files)

@@ -15,7 +15,7 @@ from typing import Any
 from tasks.types.declared.baselines import BASELINES, TFIDF
 from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.forms.instances import TABLES, at_path, table_records
 from tasks.types.jsonlines import Record, is_records_file, read_records
 from tasks.types.problems import InputRefused, Problem, Problems
@@ -80,7 +80,7 @@ class Found:
     task: Values
 
 
-def look(form: str, slug: str, title: str, files: Sequence[InputFile], known: Values | None = None) -> Found:
+def look(form: str, slug: str, title: str, files: Files, known: Values | None = None) -> Found:
     """What the files hold; with a ``known`` table nothing is proposed. Raises InputRefused."""
     problems = Problems()
     read = {

@@ -1,12 +1,12 @@
 """What supports or contradicts a claim: sentences of documents, with labels of documents or of the claim."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tasks.types.base import MISSED, RIGHT, WRONG, Index, Split
-from tasks.types.files import InputFile
+from tasks.types.files import Files
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import are_texts, json_kind, kind_found
@@ -49,7 +49,7 @@ class EvidenceTask(InstanceTask):
             outcome = RIGHT if is_given and is_wanted else WRONG if is_given else MISSED
             yield outcome, f"[{document}:{number}] {text}".strip()
 
-    def unreachable(self, files: Sequence[InputFile], split: Split) -> Iterator[str]:
+    def unreachable(self, files: Files, split: Split) -> Iterator[str]:
         """Sentences of documents that the pool does not have, or not so many of."""
         sizes = self.index_facts(split.content)["sizes"]
         for instance in split.content.instances:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from tasks.types import jsonlines
 from tasks.types.base import LINES, MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
-from tasks.types.files import CLUTTER, InputFile
+from tasks.types.files import CLUTTER, Files, InputFile
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
 from tasks.types.run_forms import RunForm
@@ -249,7 +249,7 @@ class InstanceTask(ABC):
         is_pool = not self.is_instances_file(file.name)
         return (None if is_pool else jsonlines.record_id(record.value, self.id) for record in records)
 
-    def read_gold(self, files: Sequence[InputFile], options: Options) -> Split:
+    def read_gold(self, files: Files, options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""
         content = self.content(files, with_gold=True)
         parts = (
@@ -265,10 +265,10 @@ class InstanceTask(ABC):
             digest=digest_of(*parts, *(data for _, data in pools)).hex(),
         )
 
-    def read_inputs(self, files: Sequence[InputFile], options: Options) -> Index:
+    def read_inputs(self, files: Files, options: Options) -> Index:
         return self.index(self.inputs(files))
 
-    def inputs(self, files: Sequence[InputFile]) -> Content:
+    def inputs(self, files: Files) -> Content:
         """Of public files, or of gold, whose answers are not looked at."""
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
         # Public files are in this form, whatever the gold is in.
@@ -276,13 +276,13 @@ class InstanceTask(ABC):
         form = replace(self, files=JSON_FORMS[0]) if names else self
         return form.content([*names, *others] if names else files, with_gold=False)
 
-    def public_files(self, files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+    def public_files(self, files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
         """The instances with the fields that are shown, and the pool."""
         content = self.content(files, with_gold=True)
         yield INPUTS, jsonlines.as_lines(self.public(instance) for instance in content.instances)
         yield from self.public_pool(content.pool)
 
-    def read_pool(self, files: Sequence[InputFile], problems: Problems) -> Mapping[str, Mapping[str, Any]]:
+    def read_pool(self, files: Files, problems: Problems) -> Mapping[str, Mapping[str, Any]]:
         records: dict[str, Mapping[str, Any]] = {}
         for file in files:
             table = TABLES.get(file.suffix.removeprefix("."))
@@ -318,7 +318,7 @@ class InstanceTask(ABC):
         if self.pool_file:
             yield self.pool_file, data
 
-    def contents(self, files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+    def contents(self, files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
         for instance in split.content.instances:
             shown = self.public(instance)
             del shown[self.id]
@@ -331,9 +331,7 @@ class InstanceTask(ABC):
             record = without_path(record, path)
         return dict(record)
 
-    def read_run(
-        self, files: Sequence[InputFile], index: Index, options: Options
-    ) -> tuple[Any, list[Problem]]:
+    def read_run(self, files: Files, index: Index, options: Options) -> tuple[Any, list[Problem]]:
         """The answers by instance, and everything that is wrong with the files."""
         names = dict.fromkeys(index["instances"])
         return jsonlines.read_answers(
@@ -363,7 +361,7 @@ class InstanceTask(ABC):
         )
 
     def show_instances(
-        self, files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+        self, files: Files, split: Split, pairs: Pairs, options: Options
     ) -> Iterator[ShownInstance]:
         content: Content = split.content
         for instance, answer in zip(content.instances[:MAX_SHOWN], pairs.answers, strict=False):
@@ -380,7 +378,7 @@ class InstanceTask(ABC):
     def index(self, content: Content) -> Index:
         return {"instances": [instance.id for instance in content.instances], **self.index_facts(content)}
 
-    def content(self, files: Sequence[InputFile], *, with_gold: bool) -> Content:
+    def content(self, files: Files, *, with_gold: bool) -> Content:
         """Instances in the order of the files. Raises InputRefused with everything that is wrong."""
         problems = Problems()
         by_id: dict[str, Instance] = {}

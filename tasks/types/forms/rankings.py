@@ -1,13 +1,13 @@
 """A ranking of candidates for each instance: retrieval and recommendation."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tasks.types.base import MAX_SHOWN, RANKING, RIGHT, TOP, Index, Options, Pairs, Split
-from tasks.types.files import InputFile
+from tasks.types.files import Files
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
 from tasks.types.problems import Problem, Problems, refuse
@@ -62,7 +62,7 @@ class RankingTask(InstanceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         raise AssertionError("runs of rankings are read as columns")
 
-    def content(self, files: Sequence[InputFile], *, with_gold: bool) -> Content:
+    def content(self, files: Files, *, with_gold: bool) -> Content:
         content = super().content(files, with_gold=with_gold)
         problems = Problems()
         for instance in content.instances:
@@ -87,9 +87,7 @@ class RankingTask(InstanceTask):
         pools = [list(dict.fromkeys(self._own(instance.record) or ())) for instance in content.instances]
         return {"pools": pools, "pool_of": list(range(len(pools)))}
 
-    def read_run(
-        self, files: Sequence[InputFile], index: Index, options: Options
-    ) -> tuple[RankedRun, list[Problem]]:
+    def read_run(self, files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
         limits = RunLimits(longest=self.longest, key=self.answer_key, form=self.form)
         return read_ranked_run(files, index, limits)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tasks.types import jsonlines
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.positional_citations import sentences as marking
 from tasks.types.positional_citations.claims import (
     MAX_WORDS,
@@ -77,7 +77,7 @@ class Question:
         return {name: value for name, value in facts.items() if value or name not in ("answers", "claims")}
 
 
-def read_gold(files: Sequence[InputFile], options: Options) -> Split:
+def read_gold(files: Files, options: Options) -> Split:
     """The questions of one or several files. Raises InputRefused with everything that is wrong with them."""
     questions = read_questions(files)
     return Split(
@@ -88,7 +88,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     )
 
 
-def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, Any]]:
+def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
     shown = ("question", "passages")
     for question in split.content:
         facts = question.facts()
@@ -96,11 +96,11 @@ def contents(files: Sequence[InputFile], split: Split) -> Iterator[tuple[Any, An
         yield [facts[name] for name in shown], secret
 
 
-def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
+def read_inputs(files: Files, options: Options) -> Index:
     return _index(read_questions(files))
 
 
-def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
+def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """The questions and passages, and what the papers' prompts ask of an answer.
 
     Of passages title and text alone, and the shorter forms that the options give out, as some data sets mark
@@ -127,7 +127,7 @@ def _index(questions: Sequence[Question]) -> Index:
     return {"passages": {question.id: len(question.passages) for question in questions}}
 
 
-def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
+def read_questions(files: Files) -> tuple[Question, ...]:
     """Those of one or several files. Raises InputRefused with everything that is wrong with them."""
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
@@ -218,7 +218,7 @@ RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 Run = Mapping[str, str]
 
 
-def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
+def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
     """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
     passages: dict[str, int] = index["passages"]
 
@@ -440,9 +440,7 @@ def _counted(count: int, most: int) -> str:
     return str(count) if count < most else f"{most} or more"
 
 
-def show_instances(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+def show_instances(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
     """The question with its passages, the answers that are known, and the response with its marks."""
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]

@@ -14,7 +14,7 @@ import numpy as np
 
 from tasks.types.base import MAX_SHOWN, RIGHT, TOP, Options, Pairs, ShownInstance, Split
 from tasks.types.columns import Classes, LabelNumbers, in_order
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
 from tasks.types.text import is_name, json_lines, kind_found
@@ -47,12 +47,12 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     return canonical(shown) + b"\n"
 
 
-def named(files: Sequence[InputFile], name: str) -> list[InputFile]:
+def named(files: Files, name: str) -> list[InputFile]:
     """The files of this name, wherever they stand in the input."""
     return [file for file in files if file.parts[-1] == name]
 
 
-def the_file(files: Sequence[InputFile], name: str, holds: str) -> InputFile:
+def the_file(files: Files, name: str, holds: str) -> InputFile:
     """The one file of this name. Raises InputRefused where there is none or there are several."""
     matching = named(files, name)
     if len(matching) == 1:
@@ -154,9 +154,7 @@ CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl
 PARTS = ("before", "sentence", "after")
 
 
-def show_instances(
-    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
-) -> Iterator[ShownInstance]:
+def show_instances(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
     """The context; the cited papers; and the first of the ranking."""
     choices = Choices(split.index)
     names = list(islice(pairs.names or (), MAX_SHOWN))

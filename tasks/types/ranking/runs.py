@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import MAX_SHOWN, TOP, Index
-from tasks.types.files import InputFile
+from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
@@ -28,9 +28,7 @@ FORM = AnswerForm(example=EXAMPLE, noun="ranking")
 SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 
 
-def read_ranked_run(
-    files: Sequence[InputFile], index: Index, limits: RunLimits
-) -> tuple[RankedRun, list[Problem]]:
+def read_ranked_run(files: Files, index: Index, limits: RunLimits) -> tuple[RankedRun, list[Problem]]:
     """The rankings, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems(counts=MAX_COUNTED)
     choices = Choices(index)
