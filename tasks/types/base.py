@@ -249,10 +249,8 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
 def as_written(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
     """For a task type that does not say how: gold and answers as Python writes them."""
     for name, rows in rows_by_name(pairs.names).items():
-        gold, answer = (
-            joined([str(values[row]) for row in rows if values[row] is not None])
-            for values in (pairs.gold, pairs.answers)
-        )
+        sides = ([side[row] for row in rows] for side in (pairs.gold, pairs.answers))
+        gold, answer = (joined([str(value) for value in side if value is not None]) for side in sides)
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
@@ -415,12 +413,8 @@ class TaskType:
             return {}
         values = self._values(options)
         lacking = [option.name for option in self.options if option.is_needed and not values[option.name]]
-        return {
-            metric.name: name
-            for metric in self.metrics_of(rules, values)
-            for name in lacking
-            if name in metric.options
-        }
+        metrics = self.metrics_of(rules, values)
+        return {metric.name: name for metric in metrics for name in lacking if name in metric.options}
 
     def ranking_metric(self, rules: str, options: Options) -> str:
         """The name of the one that ranks; what is not given has its default."""

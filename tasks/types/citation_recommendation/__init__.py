@@ -51,11 +51,8 @@ def longest(options: base.Options) -> int:
 
 def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
     """`recall@10` and so on."""
-    classes = dict.fromkeys(GRADED, "ranking:GradedRanking")
-    return tuple(
-        metric_ref(f"{measure}@{cut}", classes.get(measure, "ranking:Ranking"), measure=measure, cut=cut)
-        for measure in measures
-    )
+    classes = {name: "ranking:GradedRanking" if name in GRADED else "ranking:Ranking" for name in measures}
+    return tuple(metric_ref(f"{name}@{cut}", by, measure=name, cut=cut) for name, by in classes.items())
 
 
 def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:

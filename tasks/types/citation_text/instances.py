@@ -246,10 +246,8 @@ class Marks:
 
 def marks(text: str) -> Marks:
     matches = list(_MARK.finditer(text))
-    return Marks(
-        papers=tuple(int(match[1]) for match in matches if not match[2]),
-        damaged=tuple(match[0] for match in matches if match[2]),
-    )
+    papers = tuple(int(match[1]) for match in matches if not match[2])
+    return Marks(papers, damaged=tuple(match[0] for match in matches if match[2]))
 
 
 def without_marks(text: str) -> str:

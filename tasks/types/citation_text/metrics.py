@@ -111,19 +111,12 @@ def _rouge(ending: str = "", by: str = "Rouge", **more: bool) -> tuple[MetricRef
 
 
 def _divergences(by: str = "", ending: str = "") -> tuple[MetricRef, ...]:
-    given = [option.name for option in _DISCOURSE]
-    return tuple(
-        metric_ref(f"kl_{scheme}{ending}", f"discourse:{by}Divergence", *given, scheme=scheme)
-        for scheme in KINDS
-    )
+    given, by = [option.name for option in _DISCOURSE], f"discourse:{by}Divergence"
+    return tuple(metric_ref(f"kl_{scheme}{ending}", by, *given, scheme=scheme) for scheme in KINDS)
 
 
-_OF_BOTH = (
-    *_rouge(),
-    metric_ref(
-        "bertscore_f1", "bertscore:BertScore", *(option.name for option in (*BERTSCORE, ENGINE)), part="f1"
-    ),
-)
+_OF_BERTSCORE = [option.name for option in (*BERTSCORE, ENGINE)]
+_OF_BOTH = (*_rouge(), metric_ref("bertscore_f1", "bertscore:BertScore", *_OF_BERTSCORE, part="f1"))
 RULES = {
     CORRECTED: (
         *_OF_BOTH,
@@ -167,9 +160,8 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
 def absent_metrics(options: Options) -> frozenset[str]:
     """BERTScore where that is chosen; where only taggers' labels count, divergences of schemes without."""
     is_absent = options["bertscore"] == "absent" and options["bertscore_model"] == PUBLISHED_MODEL
-    lacking = [
-        scheme for scheme in KINDS if options[LABELS.name] == TAGGER and not options[TAGGERS[scheme].name]
-    ]
+    by_tagger = KINDS if options[LABELS.name] == TAGGER else ()
+    lacking = [scheme for scheme in by_tagger if not options[TAGGERS[scheme].name]]
     divergences = {f"kl_{scheme}{form}" for scheme in lacking for form in ("", "_smoothed", "_published")}
     return frozenset(divergences | {"bertscore_f1"} if is_absent else divergences)
 

@@ -14,17 +14,10 @@ from tasks.types.files import InputFile
 from tasks.types.problems import Problem, quoted
 from tasks.types.text import decoded
 
-#: A line without one of these makes the official program stop.
-NEEDED = (
-    "Reference Article",
-    "Citing Article",
-    "Citation Marker Offset",
-    "Citation Offset",
-    "Reference Offset",
-    "Reference Text",
-)
+#: A line of gold or of a run without one of these makes the official program stop.
 #: What participants get has no reference and no facet.
-NEEDED_OF_INPUTS = NEEDED[:4]
+NEEDED_OF_INPUTS = ("Reference Article", "Citing Article", "Citation Marker Offset", "Citation Offset")
+NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
 
 #: Between two quoted pieces in the annotation versions that have no elements.
 PIECES_JOIN = " ... "
@@ -145,14 +138,7 @@ def line_fields(line: str) -> dict[str, str]:
     return fields
 
 
-_SHOWN = (
-    "Reference Article",
-    "Citing Article",
-    "Citation Marker Offset",
-    "Citation Marker",
-    "Citation Offset",
-    "Citation Text",
-)
+_SHOWN = (*NEEDED_OF_INPUTS[:3], "Citation Marker", "Citation Offset", "Citation Text")
 #: The fields and columns that participants get; whatever else stands on a line stays on the server.
 PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
 PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")

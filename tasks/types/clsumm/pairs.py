@@ -70,11 +70,8 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
             if rules in (base.CORRECTED, OFFICIAL_2014):
                 pairs += _corrected(topic, number, file, answers, notes)
             elif rules == OFFICIAL_2016:
-                sides = (
-                    replace(file, citances=tuple(map(citances.as_sets, file.citances))),
-                    map(citances.as_sets, answers),
-                )
-                pairs += _official(topic, number, *sides, _OFFICIAL_KEYS[rules])
+                gold, own = (tuple(map(citances.as_sets, side)) for side in (file.citances, answers))
+                pairs += _official(topic, number, replace(file, citances=gold), own, _OFFICIAL_KEYS[rules])
             elif topic.name in run.topics:
                 pairs += _official(topic, number, file, answers, _OFFICIAL_KEYS[rules])
     names = {topic.name for topic in topics}
@@ -323,16 +320,9 @@ def show_spans(
     def span(side: Any) -> str:
         return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
 
-    rows = base.rows_by_name(pairs.names)
-    topics = read_input_topics(files, options)
-    sentences = {
-        citance_label(topic.name, citance.name): {one.sid: one.text for one in topic.sentences}
-        for topic in topics
-        for citance in topic.citances
-    }
-    for shown in _citances(topics, pairs, gold=span, answer=span):
-        sides = [(pairs.gold[row], pairs.answers[row]) for row in rows[shown.name]]
-        paper = sentences.get(shown.name, {})
+    for shown, topic, rows in _citances(files, pairs, options, text=span):
+        sides = [(pairs.gold[row], pairs.answers[row]) for row in rows]
+        paper = {one.sid: one.text for one in topic.sentences} if topic else {}
         judged = judged_sentences(shown.given, sides, paper)
         yield replace(shown, judged=tuple(_in_context({line: outcome for outcome, line in judged}, paper)))
 
@@ -370,30 +360,25 @@ def judged_sentences(
 def show_facets(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
-    shown = _citances(
-        read_input_topics(files, options),
-        pairs,
-        gold=lambda facet: facet or "",
-        answer=lambda pair: pair.facet or "" if pair else "",
-    )
-    answers = base.rows_by_name(pairs.names)
-    for one in shown:
-        told = (getattr(pairs.answers[row], "probabilities", None) for row in answers[one.name])
-        yield replace(one, beside=tuple((next(filter(None, told), None) or {}).items()))
+    def facet(side: Any) -> str:
+        return getattr(side, "facet", side) or ""
+
+    for shown, _, rows in _citances(files, pairs, options, text=facet):
+        told = (getattr(pairs.answers[row], "probabilities", None) for row in rows)
+        yield replace(shown, beside=tuple((next(filter(None, told), None) or {}).items()))
 
 
 def _citances(
-    topics: Sequence[InputTopic], pairs: base.Pairs, *, gold: Text, answer: Text
-) -> Iterator[base.ShownInstance]:
-    texts = {
-        citance_label(topic.name, citance.name): citance.text
-        for topic in topics
-        for citance in topic.citances
+    files: Files, pairs: base.Pairs, options: base.Options, *, text: Text
+) -> Iterator[tuple[base.ShownInstance, InputTopic | None, list[int]]]:
+    """Each citance with the text of what is found for it, its topic, and its rows."""
+    topics = read_input_topics(files, options)
+    known = {
+        citance_label(topic.name, one.name): (one.text, topic) for topic in topics for one in topic.citances
     }
     for name, rows in base.rows_by_name(pairs.names).items():
-        yield base.ShownInstance(
-            name=name,
-            given=texts.get(name, ""),
-            gold=base.joined([gold(pairs.gold[row]) for row in rows]),
-            answer=base.joined([answer(pairs.answers[row]) for row in rows]),
+        given, topic = known.get(name, ("", None))
+        gold, answer = (
+            base.joined([text(side[row]) for row in rows]) for side in (pairs.gold, pairs.answers)
         )
+        yield base.ShownInstance(name=name, given=given, gold=gold, answer=answer), topic, rows
