@@ -70,8 +70,7 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
             problems.append(file.problem("no answers in this file", FORMS))
         problems.extend(_doubts(file, read, index, options))
         answers.extend(read)
-        topics.update(answer.topic for answer in read)
-        topics.update([topic] if topic else [])
+        topics.update(filter(None, [topic, *(answer.topic for answer in read)]))
     run = Run(tuple(answers), frozenset(topics))
     if topics & set(index["topics"]) and not fatal(problems):
         problems.extend(_missing(run, index))
@@ -231,10 +230,8 @@ def read_json_answers(
         problems.extend(file.problem(*fault, line=number, raw=raw) for fault in faults)
         if faults:
             continue
-        topic, citing, marker, citance = (
-            "" if record.get(key) is None else str(record[key])
-            for key in ("topic", "citing", "marker", "citance")
-        )
+        said = [record.get(key) for key in ("topic", "citing", "marker", "citance")]
+        topic, citing, marker, citance = ("" if value is None else str(value) for value in said)
         facets = record.get("facets")
         answers.append(
             citances.Annotation(
@@ -330,10 +327,8 @@ def accepts_citances(files: Files) -> bool:
 def accepts_facets(files: Files) -> bool:
     """The same, with facets anywhere among what is looked at."""
     look = _Look(files)
-    return any(
-        look.answers_citances(file) and look.finds(file, lambda line: b"facet" in line.lower())
-        for file in files
-    )
+    citing = filter(look.answers_citances, files)
+    return any(look.finds(file, lambda line: b"facet" in line.lower()) for file in citing)
 
 
 def accepts_summaries(files: Files) -> bool:
@@ -360,9 +355,9 @@ class _Look:
             return False
         if file.suffix in SUFFIXES:
             return is_json_run(file, self.files) and self.has_key(file, "sentences")
-        return file.suffix in (".txt", ".csv") and (
-            "Task1" in file.parts[:-1] or self.finds(file, lambda line: b"Citing Article" in line)
-        )
+        if file.suffix not in (".txt", ".csv"):
+            return False
+        return "Task1" in file.parts[:-1] or self.finds(file, lambda line: b"Citing Article" in line)
 
     def has_key(self, file: InputFile, key: str) -> bool:
         def has(line: bytes) -> bool:

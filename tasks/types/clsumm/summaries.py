@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from tasks.types import base
 from tasks.types.clsumm import options as shared
 from tasks.types.clsumm import topics as folders
-from tasks.types.clsumm.annotation import Source, tags_removed
+from tasks.types.clsumm.annotation import tags_removed
 from tasks.types.clsumm.runs import is_json_run, some
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import SUFFIXES
@@ -43,6 +44,10 @@ class Reference:
     file: str
     raw: bytes
     lines: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.raw).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,7 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
         problems.append(Problem(file=shown, message="no summary was found", expected=LAYOUT))
     refuse(problems)
     content = tuple(topics[name] for name in sorted(topics))
-    facts = [
-        [topic.name, [[r.kind, r.annotator, hashlib.sha256(r.raw).hexdigest()] for r in topic.references]]
-        for topic in content
-    ]
+    facts = [[topic.name, [[r.kind, r.annotator, r.digest] for r in topic.references]] for topic in content]
     canonical = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
     return base.Split(
         content=content,
@@ -93,14 +95,12 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
 def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
     """Each topic by its name, as its paper stands in the corpus for whoever has that."""
     for topic in split.content:
-        yield topic.name, sorted([one.kind, hashlib.sha256(one.raw).hexdigest()] for one in topic.references)
+        yield topic.name, sorted([one.kind, one.digest] for one in topic.references)
 
 
 def held_summaries(files: Files) -> Iterator[tuple[Any, Any]]:
-    try:
+    with suppress(InputRefused):
         yield from contents(files, read_gold(files, {}))
-    except InputRefused:
-        return
 
 
 def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None:
@@ -126,7 +126,7 @@ def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
 
 
 def _name(folder: folders.TopicFolder, first: InputFile) -> str:
-    if chosen := folders.chosen_annotation(folder, "auto", Source.GOLD):
+    if chosen := folders.chosen_annotation(folder, "auto"):
         return chosen.topic
     papers = folder.papers
     return papers[0].stem if len(papers) == 1 else folders.topic_name(folder, first)
@@ -168,9 +168,8 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
             name = _name(folder, folder.papers[0])
             texts[name] = _abstract(folder, name)
     if not texts:
-        raise InputRefused(
-            [Problem(message="no topic was found", expected="`<topic>/Reference_XML/<topic>.xml`")]
-        )
+        expected = "`<topic>/Reference_XML/<topic>.xml`"
+        raise InputRefused([Problem(message="no topic was found", expected=expected)])
     return _index(dict(sorted(texts.items())))
 
 
@@ -178,11 +177,8 @@ def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, byt
     """What participants may have: the papers, and the citances where there are any; no summary."""
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
-            yield from folders.public_topic(
-                folder,
-                _name(folder, files_here[0][1]),
-                folders.chosen_annotation(folder, "auto", Source.GOLD),
-            )
+            name = _name(folder, files_here[0][1])
+            yield from folders.public_topic(folder, name, folders.chosen_annotation(folder, "auto"))
 
 
 FORMS = "`Task2/<topic>.system.txt`, one file a topic, or JSON lines (`.jsonl`)"
@@ -387,23 +383,6 @@ RANGE = base.Option.switch(
     "gives the least or the most.",
 )
 _TAG_IN_BYTES = re.compile(rb"<[^>]*>")
-CORRECTED_METRICS = tuple(
-    metric
-    for measure in ("2", "1", "l", "su4")
-    for kind in ("", *KINDS)
-    for metric in shared.plain_rouge(measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind)
-)
-PILOT_METRICS = tuple(
-    metric
-    for kind in (*KINDS, "")
-    for metric in shared.plain_rouge("l", order="listed", parts=["f1"], kind=kind)
-)
-OFFICIAL_METRICS = tuple(
-    metric
-    for measure in ("2", "su_star")
-    for kind in (*KINDS, "")
-    for metric in shared.pooled_rouge(measure, kind)
-)
 
 
 @dataclass(frozen=True)
@@ -491,9 +470,23 @@ def further_metrics(rules: str, options: base.Options) -> shared.MetricRefs:
 
 
 RULES = {
-    base.CORRECTED: CORRECTED_METRICS,
-    shared.OFFICIAL_2014: PILOT_METRICS,
-    shared.OFFICIAL_2018: OFFICIAL_METRICS,
+    base.CORRECTED: tuple(
+        metric
+        for measure in ("2", "1", "l", "su4")
+        for kind in ("", *KINDS)
+        for metric in shared.plain_rouge(measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind)
+    ),
+    shared.OFFICIAL_2014: tuple(
+        metric
+        for kind in (*KINDS, "")
+        for metric in shared.plain_rouge("l", order="listed", parts=["f1"], kind=kind)
+    ),
+    shared.OFFICIAL_2018: tuple(
+        metric
+        for measure in ("2", "su_star")
+        for kind in (*KINDS, "")
+        for metric in shared.pooled_rouge(measure, kind)
+    ),
 }
 OPTIONS = (OVER_LIMIT, shared.STOPWORDS, shared.PROGRAM, RANGE, base.ENGINE)
 DIMENSIONS = ("topic",)

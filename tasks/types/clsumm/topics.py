@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -116,10 +117,7 @@ def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -
 def read_gold(files: Files, options: Options) -> Split:
     """The topics as gold, with the index that checks a run and holds none of it."""
     topics = read_topics(files, options)
-    chosen = [
-        (one.shown, chosen_annotation(one, options["annotation"], reading.Source.GOLD))
-        for one in topic_folders(files)
-    ]
+    chosen = [(one.shown, chosen_annotation(one, options["annotation"])) for one in topic_folders(files)]
     others = passed_over(files).union(shown for shown, found in chosen if found is None)
     # Whatever of a topic a number can depend on, which the order of its lines is not.
     content = [
@@ -170,10 +168,8 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
 
 
 def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
-    try:
+    with suppress(InputRefused):
         yield from contents(files, read_gold(files, {"annotation": "auto"}))
-    except InputRefused:
-        return
 
 
 def read_inputs(files: Files, options: Options) -> Index:
@@ -196,7 +192,7 @@ def _index(topics: Sequence[Topic]) -> Index:
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers as they are, and the citances without reference and facet."""
     for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"], reading.Source.GOLD)
+        chosen = chosen_annotation(folder, options["annotation"])
         if chosen is not None:
             yield from public_topic(folder, chosen.topic, chosen)
 
@@ -283,7 +279,9 @@ def passed_over(files: Files) -> set[str]:
     return {file.shown.removesuffix(f"/{file.parts[-1]}") for file in files if not is_topic_file(file.name)}
 
 
-def chosen_annotation(folder: TopicFolder, wanted: str, source: reading.Source) -> Chosen | None:
+def chosen_annotation(
+    folder: TopicFolder, wanted: str, source: reading.Source = reading.Source.GOLD
+) -> Chosen | None:
     """The annotation of a topic: `auto` takes the newest text form, then the CSV form.
 
     In the CSV form every annotator's file under `gold`; where there is none, and of inputs, the one under
@@ -400,7 +398,7 @@ def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool
     """
     topics = []
     for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"], reading.Source.GOLD)
+        chosen = chosen_annotation(folder, options["annotation"])
         papers = {file.stem: file for file in folder.papers}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))

@@ -85,13 +85,8 @@ def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> lis
 
     Of several the one that most spans of the citance have, and of those the one that the gold has most often.
     """
-    counts = Counter(
-        facet
-        for topic in topics
-        for file in topic.files
-        for citance in file.citances
-        for facet in merged_facets(citance.facets)
-    )
+    citances = (citance for topic in topics for file in topic.files for citance in file.citances)
+    counts = Counter(facet for citance in citances for facet in merged_facets(citance.facets))
     ranks = {facet: rank for rank, facet in enumerate(sorted(FACETS, key=lambda facet: -counts[facet]))}
 
     def one(annotation: Annotation | None) -> Annotation | None:
