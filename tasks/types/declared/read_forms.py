@@ -30,11 +30,9 @@ def _labels(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys])
         answer.refuse("positive", f"“{positive}” is no label", f"one of {', '.join(labels)}")
     if abstain in labels:
         answer.refuse("abstain", f"“{abstain}” is a label too", "a word that the gold does not have")
-    probabilities, confidence = (
-        answer.choice(name, (NONE, OPTIONAL, NEEDED), NONE) for name in ("probabilities", "confidence")
-    )
-    missing = {rule.text("name"): _treatment(rule, "missing", labels) for rule in rules}
-    abstained = {rule.text("name"): _treatment(rule, "abstained", labels) for rule in rules}
+    words = (NONE, OPTIONAL, NEEDED)
+    probabilities, confidence = (answer.choice(name, words, NONE) for name in ("probabilities", "confidence"))
+    missing, abstained = (_treatments(rules, name, labels) for name in ("missing", "abstained"))
     if not labels:
         return None
     return LabelTask(
@@ -50,6 +48,13 @@ def _labels(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys])
         probabilities=probabilities,
         confidence=confidence,
     )
+
+
+def _treatments(
+    rules: Sequence[Keys], name: str = "missing", labels: Sequence[str] = ()
+) -> dict[str, Treatment]:
+    """By rule set."""
+    return {rule.text("name"): _treatment(rule, name, labels) for rule in rules}
 
 
 def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
@@ -69,10 +74,6 @@ def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
     return WRONG if value != LEFT_OUT else LEFT_OUT
 
 
-def _missing(rules: Sequence[Keys]) -> dict[str, Treatment]:
-    return {rule.text("name"): _treatment(rule, "missing", ()) for rule in rules}
-
-
 def _numbers(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     least, most, step = (answer.number(name) for name in ("least", "most", "step"))
     if least is not None and most is not None and least >= most:
@@ -85,9 +86,9 @@ def _numbers(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 
 
 def _texts(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
-    longest = answer.number("longest", MAX_TEXT, least=1)
+    longest = int(answer.number("longest", MAX_TEXT, least=1) or MAX_TEXT)
     field = answer.text(ANSWER, "")
-    return TextTask(**settings, answer_field=field, longest=int(longest or MAX_TEXT), missing=_missing(rules))
+    return TextTask(**settings, answer_field=field, longest=longest, missing=_treatments(rules))
 
 
 def _spans(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
@@ -97,51 +98,44 @@ def _spans(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) 
         text=answer.text("text", "text"),
         labels=answer.texts("labels", ()),
         overlap=answer.flag("overlap"),
-        missing=_missing(rules),
+        missing=_treatments(rules),
     )
 
 
-def _pool(task: Keys) -> Keys:
+def _pool(task: Keys, id_field: str, content: str, content_field: str) -> dict[str, Any]:
+    """What a task says of its pool, with the fields that it has else; ``content`` is a key."""
     pool = task.table("pool")
     if "file" in pool and "/" in pool.text("file"):
         pool.refuse("file", f"“{pool.text('file')}” is no name of a file", "a name without a folder")
-    return pool
+    facts = {
+        "pool_file": pool.text("file"),
+        "pool_id": pool.text("id", id_field),
+        "pool_content": pool.text(content, content_field),
+        "pool_shown": pool.texts("shown", ()),
+    }
+    pool.close()
+    return facts
 
 
 def _evidence(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
-    pool, labels = _pool(task), answer.texts("labels")
+    pool, labels = _pool(task, "doc_id", "sentences", "abstract"), answer.texts("labels")
     shape = answer.choice("shape", ("sets", "one"))
     given = answer.text("given", "")
     if given and given not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], given)}
-    facts: dict[str, Any] = {
-        "answer_field": answer.text(ANSWER, ""),
-        "abstain": answer.text("abstain", ""),
-        "given": given,
-        "pool_file": pool.text("file"),
-        "pool_id": pool.text("id", "doc_id"),
-        "pool_content": pool.text("sentences", "abstract"),
-        "pool_shown": pool.texts("shown", ()),
-    }
-    pool.close()
+    field, abstain = answer.text(ANSWER, ""), answer.text("abstain", "")
+    facts = {**settings, **pool, "given": given, "answer_field": field, "abstain": abstain}
     shapes: dict[str, type[EvidenceTask]] = {"sets": EvidenceSets, "one": EvidenceOfOne}
     if not labels or not shape:
         return None
-    return shapes[shape](**settings, **facts, labels=labels, missing=_missing(rules))
+    return shapes[shape](**facts, labels=labels, missing=_treatments(rules))
 
 
 def _ranking(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
     candidates = answer.text("candidates", "")
     facts: dict[str, Any] = {}
     if not candidates:
-        pool = _pool(task)
-        facts = {
-            "pool_file": pool.text("file"),
-            "pool_id": pool.text("id", "id"),
-            "pool_content": pool.text("text", "text"),
-            "pool_shown": pool.texts("shown", ()),
-        }
-        pool.close()
+        facts = _pool(task, "id", "text", "text")
     elif candidates not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], candidates)}
     longest = answer.number("longest", LONGEST, least=1)

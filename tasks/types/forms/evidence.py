@@ -65,9 +65,8 @@ class EvidenceTask(InstanceTask):
         allowed = (*self.labels, *([self.abstain] if self.abstain and may_abstain else []))
         if isinstance(value, str) and value in allowed:
             return value
-        found = (
-            f"“{value[:100]}” is no label" if isinstance(value, str) else f"“{LABEL}” is {kind_found(value)}"
-        )
+        is_text = isinstance(value, str)
+        found = f"“{value[:100]}” is no label" if is_text else f"“{LABEL}” is {kind_found(value)}"
         fault(found, f"one of {', '.join(allowed)}")
         return None
 
@@ -117,9 +116,8 @@ class EvidenceSets(EvidenceTask):
                 return None
             flat = [own for numbers in sentences for own in numbers or ()]
             if len(flat) > len(set(flat)) or not all(sentences):
-                fault(
-                    f"a sentence of “{shown}” is in two sets, or a set is empty", "each sentence in one set"
-                )
+                message = f"a sentence of “{shown}” is in two sets, or a set is empty"
+                fault(message, "each sentence in one set")
                 return None
             found[document] = (str(labels.pop()), tuple(frozenset(numbers or ()) for numbers in sentences))
         return found
@@ -141,17 +139,13 @@ class EvidenceSets(EvidenceTask):
         return found
 
     def named(self, side: Any) -> set[tuple[str, int]]:
-        return {
-            (document, number)
-            for document, (_, sets) in side.items()
-            for own in sets
-            for number in ([own] if isinstance(own, int) else own)
-        }
+        sets = (
+            (name, [own] if isinstance(own, int) else own) for name, (_, sets) in side.items() for own in sets
+        )
+        return {(document, number) for document, numbers in sets for number in numbers}
 
     def gold_text(self, gold: Any) -> str:
-        return "\n".join(
-            f"{document}: {label} {[sorted(own) for own in sets]}" for document, (label, sets) in gold.items()
-        )
+        return "\n".join(f"{name}: {label} {[*map(sorted, sets)]}" for name, (label, sets) in gold.items())
 
     def answer_text(self, answer: Any) -> str:
         return "\n".join(f"{document}: {label} {list(own)}" for document, (label, own) in answer.items())

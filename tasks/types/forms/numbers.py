@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 
 from tasks.types.base import Index
-from tasks.types.forms.instances import Fault, InstanceTask, at_path
+from tasks.types.forms.instances import JSON_FORMS, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import AnswerForm, Line
 from tasks.types.text import kind_found
 
@@ -48,9 +48,8 @@ class NumberTask(InstanceTask):
         if not values:
             fault(f"“{self.field}” is empty", "a number, or a list of numbers")
             return None
-        numbers = [
-            self._number(own, self.field, fault, is_text=not self.files.startswith("json")) for own in values
-        ]
+        is_text = self.files not in JSON_FORMS
+        numbers = [self._number(own, self.field, fault, is_text=is_text) for own in values]
         known = [number for number in numbers if number is not None]
         return REDUCE[self.reduce](known) if len(known) == len(values) else None
 

@@ -52,9 +52,8 @@ class RankingTask(InstanceTask):
             value = [value]
         if isinstance(value, list) and all(isinstance(own, str | int) for own in value):
             return dict.fromkeys(map(str, value), 1)
-        if isinstance(value, dict) and all(
-            type(own) is int and 0 <= own <= MAX_GRADE for own in value.values()
-        ):
+        grades = value.values() if isinstance(value, dict) else [None]
+        if all(type(grade) is int and 0 <= grade <= MAX_GRADE for grade in grades):
             return value
         fault(f"“{self.field}” is {kind_found(value)}", 'an id, a list of ids, or grades such as {"d3": 2}')
         return None
@@ -95,35 +94,27 @@ class RankingTask(InstanceTask):
         return filled(run, index)
 
     def pair(self, split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-        choices, instances = Choices(split.index), split.content.instances
-        numbers = [
-            {choices.candidates(row)[name]: grade for name, grade in instance.gold.items()}
-            for row, instance in enumerate(instances)
-        ]
-        relevant = Lists.of([[number for number, grade in own.items() if grade] for own in numbers])
-        is_graded = any(grade != 1 for own in numbers for grade in own.values())
+        choices, numbers = Choices(split.index), []
+        for row, instance in enumerate(split.content.instances):
+            candidates = choices.candidates(row)
+            numbers.append({candidates[name]: grade for name, grade in instance.gold.items()})
+        gold = Lists.of([[number for number, grade in own.items() if grade] for own in numbers])
         grades = np.array([grade for own in numbers for grade in own.values()], dtype=np.int32)
-        gold = (
-            GradedLists(relevant, Lists.of([list(own) for own in numbers]), grades) if is_graded else relevant
-        )
+        if (grades != 1).any():
+            gold = GradedLists(gold, Lists.of([list(own) for own in numbers]), grades)
         return replace(self.rows(split.content, gold, run.lists, run.notes), scores=run.scores)
 
     def show_instances(self, files: Any, split: Split, pairs: Pairs, options: Options) -> Iterator[Any]:
         choices = Choices(split.index)
-        shown = [
-            [choices.pool(row)[number] for number in own[:TOP]]
-            if own is not None and row < MAX_SHOWN
-            else None
-            for row, own in enumerate(pairs.answers)
-        ]
+        shown: list[list[str] | None] = [None] * len(pairs.answers)
+        for row, ranking in enumerate(pairs.answers[:MAX_SHOWN]):
+            shown[row] = None if ranking is None else [choices.pool(row)[number] for number in ranking[:TOP]]
         plain = replace(pairs, answers=shown)
         for row, own in enumerate(super().show_instances(files, split, plain, options)):
             scores = tuple(zip(shown[row] or (), pairs.scores.get(row, ()), strict=False))
             pool, gold = choices.pool(row), split.content.instances[row].gold
-            ranked = enumerate((pairs.answers[row] or ())[TOP:], start=TOP + 1)
-            later = tuple(
-                (RIGHT, f"{place}. {pool[number]}") for place, number in ranked if pool[number] in gold
-            )
+            ranked = [(place, pool[number]) for place, number in enumerate(pairs.answers[row] or (), start=1)]
+            later = tuple((RIGHT, f"{place}. {name}") for place, name in ranked[TOP:] if name in gold)
             yield replace(own, judged=later, beside=scores, pool=len(pool))
 
     def gold_text(self, gold: Any) -> str:
