@@ -50,11 +50,8 @@ def kendall(x: Floats, y: Floats) -> float:
     return float((a * b).sum() / ordered) if ordered else math.nan
 
 
-COEFFICIENTS: dict[str, Callable[[Floats, Floats], float]] = {
-    "Pearson": pearson,
-    "Spearman": spearman,
-    "Kendall": kendall,
-}
+Coefficient = Callable[[Floats, Floats], float]
+COEFFICIENTS: dict[str, Coefficient] = {"Pearson": pearson, "Spearman": spearman, "Kendall": kendall}
 
 
 def ranks(values: Floats) -> Floats:

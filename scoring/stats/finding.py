@@ -70,9 +70,5 @@ class Conclusion:
     def finding(self, figures: Iterable[Figure]) -> Finding:
         ways: Mapping[str, tuple[Way, Way]] = {BEST: (max, max), EVERY: (min, max)}
         first, second = ways.get(self.of, (fmean, fmean))
-        return finding(
-            [
-                first([value for _, value in more]) - second([value for _, value in less])
-                for more, less in self.sides(figures)
-            ]
-        )
+        sides = [[[value for _, value in side] for side in both] for both in self.sides(figures)]
+        return finding([first(more) - second(less) for more, less in sides])

@@ -138,9 +138,8 @@ def over_left_out(
     units = list(dict.fromkeys(item[0] for item in judged))
     if len(units) < MIN_UNITS:
         return NoInterval.FEW_UNITS
-    left_out = [
-        coefficient({item: answers for item, answers in judged.items() if item[0] != unit}) for unit in units
-    ]
+    kept = ({item: answers for item, answers in judged.items() if item[0] != unit} for unit in units)
+    left_out = [coefficient(judgements) for judgements in kept]
     return value_interval(coefficient(judged), left_out, value_range) or NoInterval.UNDEFINED
 
 
@@ -193,18 +192,13 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
                 if not is_known(item)
             ]
             if not faults:
+                again = f"{quoted(record['annotator'])} says otherwise on an earlier line"
                 faults = [
-                    (
-                        f"{quoted(record['annotator'])} says otherwise on an earlier line",
-                        "one judgement of each",
-                    )
+                    (again, "one judgement of each")
                     for kind, item, value in _stated(record)
                     if judgements.answers[kind][item].setdefault(record["annotator"], value) != value
                 ]
-            for message, expected in faults:
-                problems.append(
-                    Problem(file=file.shown, line=line, message=message, expected=expected, quote=quoted(raw))
-                )
+            problems += [file.problem(*fault, line=line, raw=raw) for fault in faults]
     refuse(problems)
     return judgements
 
@@ -234,10 +228,8 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if (RECALL in record or PRECISION in record) and not isinstance(record.get("claim"), str):
         yield "“claim” is no text", EXAMPLE
     if PRECISION in record and type(record.get("mark")) is not int:
-        yield (
-            "“mark” is no number",
-            '{"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}',
-        )
+        example = '{"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}'
+        yield "“mark” is no number", example
 
 
 def _shown(item: Item) -> str:

@@ -51,11 +51,8 @@ def signature(column: str, provenance: Mapping[str, str | int | float], packages
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
     """The programs whose arithmetic a number rests on."""
-    return {
-        "numpy": _version("numpy"),
-        **{name: _version(name) for name in packages},
-        "python": platform.python_version(),
-    }
+    installed = {name: _version(name) for name in ("numpy", *packages)}
+    return {**installed, "python": platform.python_version()}
 
 
 @cache

@@ -15,15 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
-from scoring.stats.jackknife import (
-    MIN_UNITS,
-    NoInterval,
-    as_bounds,
-    difference_bounds,
-    jackknife_error,
-    kish_number,
-    t_quantile,
-)
+from scoring.stats import jackknife
 from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 
 #: The chance of naming any difference of a family where there is none.
@@ -83,7 +75,7 @@ class Difference:
     high: float | None
     test: PairedTest
     units: int
-    no_interval: NoInterval | None = None
+    no_interval: jackknife.NoInterval | None = None
 
 
 def differences(
@@ -96,20 +88,19 @@ def differences(
         a, b = _values(pair)
         spread = _spread(pair)
         low, high = _interval(pair, a - b, spread, level) or (None, None)
-        reason = spread.no_interval or (NoInterval.UNDEFINED if low is None else None)
-        results.append(
-            Difference(
-                a=a,
-                b=b,
-                difference=a - b,
-                error=spread.error,
-                low=low,
-                high=high,
-                test=test,
-                units=len(pair.a),
-                no_interval=reason,
-            )
+        reason = spread.no_interval or (jackknife.NoInterval.UNDEFINED if low is None else None)
+        difference = Difference(
+            a=a,
+            b=b,
+            difference=a - b,
+            error=spread.error,
+            low=low,
+            high=high,
+            test=test,
+            units=len(pair.a),
+            no_interval=reason,
         )
+        results.append(difference)
     return results
 
 
@@ -195,9 +186,8 @@ def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: i
             raw = bits.random_raw((size * count + 63) // 64).astype("<u8", copy=False).view(np.uint8)
             exchanged = np.unpackbits(raw, count=size * count).reshape(size, count).astype(bool)
         own = exchanged[:, units]
-        a, b = (
-            metric.value(rows, np.hstack(sides).astype(np.float64)) for sides in ((~own, own), (own, ~own))
-        )
+        sides = (np.hstack(both).astype(np.float64) for both in ((~own, own), (own, ~own)))
+        a, b = (metric.value(rows, chosen) for chosen in sides)
         extreme += int(np.count_nonzero(~(np.abs(a - b) < least)))
     return PairedTest(p=extreme / tried if is_exact else (1 + extreme) / (1 + tried), kind=kind, trials=tried)
 
@@ -259,12 +249,12 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
     return [PairedTest(p=p, kind=APPROXIMATE, trials=trials) for p in p_values]
 
 
-def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
+def difference_interval(pair: Paired) -> Bounds | None:
     """None with fewer than three units that carry it, where the difference or its error is undefined, and of
     runs that are the same in every unit.
     """
     a, b = _values(pair)
-    return _interval(pair, a - b, _spread(pair), level)
+    return _interval(pair, a - b, _spread(pair))
 
 
 def difference_error(pair: Paired) -> float:
@@ -281,7 +271,7 @@ class _Spread:
     error: float = math.nan
     units: float = math.nan
     same: float = math.nan
-    no_interval: NoInterval | None = None
+    no_interval: jackknife.NoInterval | None = None
 
 
 def _spread(pair: Paired) -> _Spread:
@@ -290,36 +280,40 @@ def _spread(pair: Paired) -> _Spread:
         return _spread_of_weighted(metric, pair)
     weights = metric.denominators(pair.a) + metric.denominators(pair.b)
     carries = weights > 0
-    if np.count_nonzero(carries) < MIN_UNITS:
-        return _Spread(no_interval=NoInterval.FEW_UNITS)
+    if np.count_nonzero(carries) < jackknife.MIN_UNITS:
+        return _Spread(no_interval=jackknife.NoInterval.FEW_UNITS)
     same = (pair.a == pair.b).all(axis=1)
     if same.all():
         is_defined = math.isfinite(float(metric.aggregate(pair.a.sum(axis=0))))
-        return _Spread(error=0.0 if is_defined else math.nan, no_interval=NoInterval.SAME)
+        return _Spread(error=0.0 if is_defined else math.nan, no_interval=jackknife.NoInterval.SAME)
     if not metric.has_honest_interval:
-        return _Spread(no_interval=NoInterval.NOT_HONEST)
+        return _Spread(no_interval=jackknife.NoInterval.NOT_HONEST)
     if not all(metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
-        return _Spread(no_interval=NoInterval.FEW_OF_A_CLASS)
+        return _Spread(no_interval=jackknife.NoInterval.FEW_OF_A_CLASS)
     both = on_grid(np.hstack([pair.a, pair.b]), len(pair.a))
     without = (both.sum(axis=0) - both)[carries]
     left_out = differences_of(metric, without[:, :width], without[:, width:])
     if not np.isfinite(left_out).all():
-        return _Spread(no_interval=NoInterval.UNDEFINED)
-    return _Spread(float(jackknife_error(left_out)), kish_number(weights), float(same[carries].mean()))
+        return _Spread(no_interval=jackknife.NoInterval.UNDEFINED)
+    return _Spread(
+        float(jackknife.jackknife_error(left_out)),
+        jackknife.kish_number(weights),
+        float(same[carries].mean()),
+    )
 
 
 def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
     units = len(np.unique(pair.a[:, 0]))
-    if units < MIN_UNITS:
-        return _Spread(no_interval=NoInterval.FEW_UNITS)
+    if units < jackknife.MIN_UNITS:
+        return _Spread(no_interval=jackknife.NoInterval.FEW_UNITS)
     if (pair.a == pair.b).all():
-        return _Spread(error=0.0, no_interval=NoInterval.SAME)
+        return _Spread(error=0.0, no_interval=jackknife.NoInterval.SAME)
     if not metric.has_interval:
-        return _Spread(no_interval=NoInterval.NOT_HONEST)
+        return _Spread(no_interval=jackknife.NoInterval.NOT_HONEST)
     left_out = metric.left_out(pair.a) - metric.left_out(pair.b)
     if not np.isfinite(left_out).all():
-        return _Spread(no_interval=NoInterval.UNDEFINED)
-    return _Spread(float(jackknife_error(left_out)), float(units), 0.0)
+        return _Spread(no_interval=jackknife.NoInterval.UNDEFINED)
+    return _Spread(float(jackknife.jackknife_error(left_out)), float(units), 0.0)
 
 
 def _values(pair: Paired) -> tuple[float, float]:
@@ -329,18 +323,12 @@ def _values(pair: Paired) -> tuple[float, float]:
     return a, b
 
 
-def _interval(pair: Paired, difference: float, spread: _Spread, level: float) -> Bounds | None:
+def _interval(pair: Paired, difference: float, spread: _Spread, level: float = LEVEL) -> Bounds | None:
     if spread.no_interval or not math.isfinite(difference):
         return None
-    ends = difference_bounds(
-        difference,
-        np.asarray(spread.error),
-        spread.units,
-        pair.metric.value_range,
-        same=spread.same,
-        level=level,
-    )
-    return as_bounds(ends)
+    ends, error = pair.metric.value_range, np.asarray(spread.error)
+    bounds = jackknife.difference_bounds(difference, error, spread.units, ends, same=spread.same, level=level)
+    return jackknife.as_bounds(bounds)
 
 
 def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
@@ -372,7 +360,7 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
         return 0.0
     from scipy.special import nctdtr
 
-    far = t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
+    far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
     # So many errors away nothing is missed, and the distribution is no longer computed.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
@@ -389,10 +377,12 @@ def detectable_difference(
     where so few units cannot show any, or none but one beyond the ``largest``; NaN where the error is.
     """
     wanted = at_units or units
-    if wanted < max(MIN_UNITS, min_units(comparisons)):
+    if wanted < max(jackknife.MIN_UNITS, min_units(comparisons)):
         return math.inf
     # So many standard errors: those of the level and those of the chance.
-    errors = t_quantile(1 - ALPHA / (2 * comparisons), wanted - 1) + t_quantile(CHANCE, wanted - 1)
+    errors = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), wanted - 1) + jackknife.t_quantile(
+        CHANCE, wanted - 1
+    )
     difference = errors * error * math.sqrt(units / wanted)
     return math.inf if difference > largest else difference
 
