@@ -89,15 +89,9 @@ class Record:
         return record_id(self.value)
 
     def problem(self, message: str, expected: str = "", *, fatal: bool = True) -> Problem:
-        place = "" if self.line is not None else f"item {self.item}: "
-        return Problem(
-            file=self.file,
-            line=self.line,
-            message=f"{place}{message}",
-            expected=expected,
-            quote=quoted(self.raw),
-            fatal=fatal,
-        )
+        message = message if self.line is not None else f"item {self.item}: {message}"
+        where: dict[str, Any] = {"file": self.file, "line": self.line, "quote": quoted(self.raw)}
+        return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
 #: The records of a file, each with the name of the instance that it answers; None where it names none.

@@ -74,7 +74,7 @@ def read_inputs(files: Files, options: Options) -> Index:
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts without gold and classes, and the candidates without the papers that cite them."""
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
-    yield CONTEXTS, b"".join(records.shown_line(record, SHOWN) for record in contexts)
+    yield CONTEXTS, records.shown_lines(contexts, SHOWN)
     shown: dict[str, bytes] = {}
     for record in records.Rows(records.the_file(files, CANDIDATES, "the candidates"), []):
         shown.setdefault(str(record["ref_id"]), records.shown_line(record, SHOWN_OF_CANDIDATE))

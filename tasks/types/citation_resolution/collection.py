@@ -108,19 +108,16 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """The contexts that can be resolved, without gold, and the references of their papers."""
     candidates = read_candidates(files, [])
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
-    contexts = [
-        records.shown_line(record, SHOWN)
-        for record in rows
-        if set(rows.names(record, "gold") or ()) & set(candidates.get(str(record["paper_id"]), ()))
-    ]
-    yield CONTEXTS, b"".join(contexts)
+
+    def can_be_resolved(record: Mapping[str, Any]) -> bool:
+        own = candidates.get(str(record["paper_id"]), ())
+        return not set(rows.names(record, "gold") or ()).isdisjoint(own)
+
+    yield CONTEXTS, records.shown_lines(filter(can_be_resolved, rows), SHOWN)
     references = records.Rows(records.the_file(files, REFERENCES, "each paper's references"), [])
-    yield REFERENCES, b"".join(records.shown_line(record, SHOWN_OF_REFERENCE) for record in references)
+    yield REFERENCES, records.shown_lines(references, SHOWN_OF_REFERENCE)
     for file in records.named(files, INLINKS):
-        yield (
-            INLINKS,
-            b"".join(records.shown_line(record, SHOWN_OF_INLINK) for record in records.Rows(file, [])),
-        )
+        yield INLINKS, records.shown_lines(records.Rows(file, []), SHOWN_OF_INLINK)
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
@@ -175,10 +172,8 @@ class _Reader(records.ContextsBuilder):
             if not gold:
                 self.unresolvable += 1
                 continue
-            section, discipline = (
-                records.section_class(records.label(record, "section")),
-                self._disciplines.get(paper),
-            )
+            section = records.section_class(records.label(record, "section"))
+            discipline = self._disciplines.get(paper)
             zone = records.label(record, "zone")
             codes = self.codes([section, zone, discipline])
             facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]

@@ -78,10 +78,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
         present = np.zeros(len(rows), dtype=bool)
         present[there] = self.present[rows[there]]
         for start, end in blocks(offsets):
-            step = lengths[start:end]
-            within = np.arange(offsets[end] - offsets[start]) - np.repeat(
-                offsets[start:end] - offsets[start], step
-            )
+            step, begins = lengths[start:end], offsets[start:end] - offsets[start]
+            within = np.arange(offsets[end] - offsets[start]) - np.repeat(begins, step)
             places = np.repeat(self.offsets[np.maximum(rows[start:end], 0)], step) + within
             values[offsets[start] : offsets[end]] = self.values[places]
             if tied is not None and self.tied is not None:
@@ -187,11 +185,8 @@ def index_of(
 
     A pool is a list of candidates. Without ``pool_of`` every instance has the first.
     """
-    return {
-        "instances": list(instances),
-        "pools": [list(pool) for pool in pools],
-        "pool_of": None if pool_of is None else list(pool_of),
-    }
+    of = None if pool_of is None else list(pool_of)
+    return {"instances": list(instances), "pools": list(map(list, pools)), "pool_of": of}
 
 
 class Choices:

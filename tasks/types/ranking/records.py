@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import getitem
@@ -45,6 +45,10 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
         if isinstance(value, str) and _MARK.search(value):
             shown[key] = " ".join(_MARK.sub(" ", value).split())
     return canonical(shown) + b"\n"
+
+
+def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes:
+    return b"".join(shown_line(record, keys) for record in rows)
 
 
 def named(files: Files, name: str) -> list[InputFile]:
@@ -160,25 +164,19 @@ def show_instances(files: Files, split: Split, pairs: Pairs, options: Options) -
     names = list(islice(pairs.names or (), MAX_SHOWN))
     gold, answers = ([side[row] or () for row in range(len(names))] for side in (pairs.gold, pairs.answers))
     pools = [choices.pool(choices.rows[name]) for name in names]
-    wanted = {
-        pool[number]
-        for pool, *both in zip(pools, gold, answers, strict=True)
-        for numbers in both
-        for number in numbers[:TOP]
-    }
+    sides = zip(pools * 2, [*gold, *answers], strict=True)
+    wanted = {pool[number] for pool, numbers in sides for number in numbers[:TOP]}
     shown, contexts = set(names), dict[str, str]()
-    for file in (file for name in CONTEXTS for file in named(files, name)):
-        for record in Rows(file, []):
-            name = str(record.get("id", record.get("context_id")))
-            if name in shown:
-                texts = json.loads(shown_line(record, PARTS)).values()
-                contexts[name] = " ".join(str(text) for text in texts if text)
+    for record in (record for name in CONTEXTS for file in named(files, name) for record in Rows(file, [])):
+        name = str(record.get("id", record.get("context_id")))
+        if name in shown:
+            texts = json.loads(shown_line(record, PARTS)).values()
+            contexts[name] = " ".join(str(text) for text in texts if text)
     titles: dict[str, str] = {}
-    for file in named(files, REFERENCES):
-        for record in Rows(file, []):
-            name = str(record.get("ref_id"))
-            if name in wanted:
-                titles.setdefault(name, str(record.get("title") or record.get("raw") or ""))
+    for record in (record for file in named(files, REFERENCES) for record in Rows(file, [])):
+        name = str(record.get("ref_id"))
+        if name in wanted:
+            titles.setdefault(name, str(record.get("title") or record.get("raw") or ""))
 
     def called(name: str) -> str:
         return f"{name}: {titles[name]}" if titles.get(name) else name
