@@ -111,9 +111,8 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
     groups: dict[int, Marks] = {}
     group: list[int] = []
     lost = 0
-    for piece in (
-        piece for word in cleaned(sentence).split() for piece in _AROUND_MARKS.split(word) if piece
-    ):
+    pieces = (piece for word in cleaned(sentence).split() for piece in _AROUND_MARKS.split(word))
+    for piece in filter(None, pieces):
         if MARK.fullmatch(piece):
             group.append(number(piece))
             continue
@@ -180,8 +179,6 @@ def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> 
 
 ROOT = "ROOT"
 _CONJUNCTIONS = frozenset({"cc", "CC"})
-#: A phrase or clause at the beginning of a sentence that can stand for itself.
-_OPENINGS = frozenset({"prep", "advcl"})
 
 
 @dataclass(frozen=True)
@@ -246,12 +243,9 @@ class Tree:
 
     def _separate_children(self, top: int, kept: int, other: int) -> None:
         low, high = sorted((kept, other))
-        between = [
-            child
-            for child in self._children[top]
-            if low < child < high
-            and (self._parse.tokens[child] == "," or self._relation[child] in _CONJUNCTIONS)
-        ]
+        inside = (child for child in self._children[top] if low < child < high)
+        tokens = self._parse.tokens
+        between = [one for one in inside if tokens[one] == "," or self._relation[one] in _CONJUNCTIONS]
         if not between:
             if top == self.root:
                 self._keep_only(kept)
@@ -273,7 +267,8 @@ class Tree:
         self.root, self._hung_twice = node, None
 
     def _is_opening(self, node: int) -> bool:
-        return self._relation[node] in _OPENINGS and node in self._way_up(0)
+        """Whether it is a phrase or clause at the beginning of a sentence that can stand for itself."""
+        return self._relation[node] in ("prep", "advcl") and node in self._way_up(0)
 
     def _put_in_place_of(self, top: int, child: int) -> None:
         """The child takes the place of its parent.

@@ -144,10 +144,8 @@ def _file_digest(path: Path, changed: int, size: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:LENGTH]
 
 
-NOT_NEEDED = (
-    *("attribute_ruler", "entity_linker", "entity_ruler", "lemmatizer", "ner", "senter"),
-    *("tagger", "textcat"),
-)
+NOT_NEEDED = ["attribute_ruler", "entity_linker", "entity_ruler", "lemmatizer"]
+NOT_NEEDED += ["ner", "senter", "tagger", "textcat"]
 BATCH = 128
 _HOW = "`make models` installs what sentences are parsed with, and scoring goes on by itself when it is there"
 
@@ -157,14 +155,11 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
     Raises Unavailable where the pipeline cannot be loaded.
     """
-    return [
-        Parse(
-            tuple(token.text for token in doc),
-            tuple(token.head.i for token in doc),
-            tuple(token.dep_ for token in doc),
-        )
-        for doc in (loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ())
-    ]
+    parses = []
+    for doc in loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ():
+        heads, relations = (token.head.i for token in doc), (token.dep_ for token in doc)
+        parses.append(Parse(tuple(token.text for token in doc), tuple(heads), tuple(relations)))
+    return parses
 
 
 def pipeline_name(pipeline: str) -> str:
@@ -204,4 +199,4 @@ def loaded(pipeline: str) -> Any:
     with needed(f"spaCy is not installed: {_HOW}"):
         import spacy
     with needed(f"the spaCy pipeline {pipeline} cannot be loaded: {{}}", OSError, ValueError):
-        return spacy.load(pipeline, exclude=list(NOT_NEEDED))
+        return spacy.load(pipeline, exclude=NOT_NEEDED)

@@ -105,7 +105,11 @@ class _Sentence:
         place = 0
         while place < len(self._tokens):
             place = self._take(place)
-        root = self._main if self._main is not None else self._fallback()
+        root = self._main
+        if root is None:
+            # Without a verb of its own: the first verb, else the last noun.
+            verbs = (place for place, tag in enumerate(self._tags) if tag in (_Tag.VERB, _Tag.AUXILIARY))
+            root = next(verbs, self._noun or 0)
         for token, head in enumerate(self._heads):
             if token == root:
                 self._heads[token], self._relations[token] = token, ROOT
@@ -117,11 +121,6 @@ class _Sentence:
     def _clause(self) -> int | None:
         """The verb of the clause, not one that completes it."""
         return self._finite if self._finite is not None else self._verb
-
-    def _fallback(self) -> int:
-        """Without a verb of its own: the first verb, else the last noun."""
-        verbs = [place for place, tag in enumerate(self._tags) if tag in (_Tag.VERB, _Tag.AUXILIARY)]
-        return verbs[0] if verbs else self._noun if self._noun is not None else 0
 
     def _hang(self, token: int, head: int | None, relation: str) -> None:
         self._heads[token], self._relations[token] = head, relation
@@ -142,11 +141,9 @@ class _Sentence:
             return self._tag_of_participle(place, before)
         if word.endswith("ly") and before is not _Tag.PREPOSITION:
             return _Tag.ADVERB
-        is_infinitive = before is _Tag.TO or (
-            before is _Tag.AUXILIARY and self._low[place - 1] in ("can", "will", "would")
-        )
-        is_verb = is_infinitive and word not in _BEGINS_A_PHRASE and not self._is_number(place)
-        return _Tag.VERB if is_verb else _Tag.NOUN
+        is_modal = before is _Tag.AUXILIARY and self._low[place - 1] in ("can", "will", "would")
+        may_be_verb = word not in _BEGINS_A_PHRASE and not self._is_number(place)
+        return _Tag.VERB if may_be_verb and (is_modal or before is _Tag.TO) else _Tag.NOUN
 
     def _tag_of_participle(self, place: int, before: _Tag) -> _Tag:
         """Of a word that ends in `ed` or `ing`, which may belong to a noun too."""
@@ -170,14 +167,11 @@ class _Sentence:
             return self._phrase(place)
         if tag in (_Tag.VERB, _Tag.AUXILIARY, _Tag.PARTICIPLE):
             return self._verbs(place)
-        if tag is _Tag.TO:
-            is_verb = place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.VERB
-            if is_verb:
-                self._hang(place, place + 1, "aux")
-                self._coming = ("xcomp", self._verb)
-                return self._verbs(place + 1)
-            self._prepositional(place)
-        elif tag is _Tag.PREPOSITION:
+        if tag is _Tag.TO and self._tags[place + 1 : place + 2] == [_Tag.VERB]:
+            self._hang(place, place + 1, "aux")
+            self._coming = ("xcomp", self._verb)
+            return self._verbs(place + 1)
+        if tag in (_Tag.TO, _Tag.PREPOSITION):
             self._prepositional(place)
         elif tag is _Tag.CONJUNCTION:
             self._conjunction(place)
@@ -296,7 +290,8 @@ class _Sentence:
     def _prepositional(self, place: int) -> None:
         if place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.RELATIVE:
             return
-        date = self._is_number(place + 1) or self._is_date(place + 1)
+        is_month = any(word in _MONTHS for word in self._low[place + 1 : place + 3])
+        date = self._is_number(place + 1) or is_month
         noun = self._noun if self._verb is None or self._low[place] == "of" else self._object
         is_agent = self._low[place] == "by" and self._is_passive
         if self._verb is not None and (noun is None or ((date or is_agent) and self._low[place] != "of")):
@@ -306,9 +301,6 @@ class _Sentence:
         else:
             self._waiting.append((place, "prep"))
         self._preposition = place
-
-    def _is_date(self, place: int) -> bool:
-        return any(word in _MONTHS for word in self._low[place : place + 2])
 
     def _relative(self, place: int) -> None:
         if self._verb is None and self._waiting:
@@ -359,10 +351,7 @@ class _Sentence:
 
     def _verb_follows(self, place: int) -> bool:
         """Whether a clause of its own stands behind a conjunction."""
-        for token in range(place, len(self._tags)):
-            tag = self._tags[token]
-            if tag in (_Tag.VERB, _Tag.AUXILIARY) or (tag is _Tag.PARTICIPLE and token == place):
-                return True
-            if tag in (_Tag.RELATIVE, _Tag.SUBORDINATOR, _Tag.CONJUNCTION):
-                return False
-        return False
+        if self._tags[place : place + 1] == [_Tag.PARTICIPLE]:
+            return True
+        telling = (_Tag.VERB, _Tag.AUXILIARY, _Tag.RELATIVE, _Tag.SUBORDINATOR, _Tag.CONJUNCTION)
+        return next((tag for tag in self._tags[place:] if tag in telling), None) in telling[:2]

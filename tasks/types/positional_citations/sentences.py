@@ -190,12 +190,9 @@ def positions(sentence: str) -> Positions:
     A sentence is looked at for several rows, one soon after the other.
     """
     units = list(_UNIT.finditer(sentence))
-    numbers = [
-        (place / len(units))
-        for place, unit in enumerate(units, start=1)
-        if unit["marks"]
-        for _ in MARK.findall(unit["marks"])
-    ]
+    numbers: list[float] = []
+    for place, unit in enumerate(units, start=1):
+        numbers += [place / len(units)] * len(MARK.findall(unit["marks"] or ""))
     offsets = [match.start() / len(sentence) for match in MARK.finditer(sentence)]
     first = MARK.search(sentence)
     behind = MARK.sub("", sentence[first.end() :]) if first else ""
