@@ -30,15 +30,8 @@ CLASS_WORDS = (
     *("first third", "second third", "last third", "%s or more", "%s to %s", "%s to under %s", "under %s"),
     *("up to %s words", "%s to %s words", "over %s words", "under %s words", "%s words or more"),
     *("Title", "Abstract", "Introduction", "Related work", "Experiments and results", "Discussion"),
-    *(
-        "Conclusion",
-        "Main part",
-        "within sentences",
-        "at sentence ends",
-        "no marks",
-        "before %s",
-        "%s or later",
-    ),
+    *("Conclusion", "Main part", "within sentences", "at sentence ends", "no marks"),
+    *("before %s", "%s or later"),
 )
 
 

@@ -189,11 +189,9 @@ def quoted(text: str) -> str:
 
 
 #: Which extra of the wheel brings what is imported under these names; `score` brings all else.
+_OF_MODELS = ("bert_score", "bm25s", "huggingface_hub", "lexrank", "spacy", "summa", "torch", "transformers")
 EXTRAS = {
-    **dict.fromkeys(
-        ("bert_score", "bm25s", "huggingface_hub", "lexrank", "spacy", "summa", "torch", "transformers"),
-        "models",
-    ),
+    **dict.fromkeys(_OF_MODELS, "models"),
     **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),
     "distributed": "cluster",
     "mcp": "mcp",

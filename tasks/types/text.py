@@ -28,19 +28,15 @@ class NotFinite(ValueError):
     """A number that is none, or that no computer can hold."""
 
 
-def _refuse_constant(name: str) -> Any:
-    raise NotFinite(f"{name} is not a finite number")
-
-
 def _finite(text: str) -> float:
     value = float(text)
-    if math.isinf(value):
+    if not math.isfinite(value):
         raise NotFinite(f"{text[:40]} is not a finite number")
     return value
 
 
 #: Made once: `json.loads` with an option makes one for each line.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
 

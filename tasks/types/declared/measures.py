@@ -76,87 +76,76 @@ LABELS: Mapping[str, Measure] = {
     **{f"samples_{part}": _labels("LabelSets", arguments={"column": part}, several=True) for part in PARTS},
 }
 
+
+def _of(
+    metric: str, *, given: tuple[str, ...] = (), cut: str = "", options: Any = (), **arguments: Any
+) -> Measure:
+    return Measure(
+        metric=f"scoring.metrics.{metric}", given=given, cut=cut, options=dict(options), arguments=arguments
+    )
+
+
 NUMBERS: Mapping[str, Measure] = {
-    "pearson": Measure(metric="scoring.metrics.numbers:Pearson"),
-    "spearman": Measure(metric=f"{WEIGHTED}:RankCorrelation"),
-    "kendall": Measure(metric=f"{WEIGHTED}:Kendall"),
-    "concordance": Measure(metric="scoring.metrics.numbers:Concordance"),
-    "mae": Measure(metric="scoring.metrics.numbers:AbsoluteError"),
-    "rmse": Measure(metric="scoring.metrics.numbers:SquaredError"),
-    "r2": Measure(metric="scoring.metrics.numbers:Determination"),
-    "kappa_quadratic": Measure(metric="scoring.metrics.numbers:LevelKappa", given=("levels",)),
+    "pearson": _of("numbers:Pearson"),
+    "spearman": _of("weighted:RankCorrelation"),
+    "kendall": _of("weighted:Kendall"),
+    "concordance": _of("numbers:Concordance"),
+    "mae": _of("numbers:AbsoluteError"),
+    "rmse": _of("numbers:SquaredError"),
+    "r2": _of("numbers:Determination"),
+    "kappa_quadratic": _of("numbers:LevelKappa", given=("levels",)),
 }
 SPANS: Mapping[str, Measure] = {
     **{
-        f"{scheme}_{part}": Measure(
-            metric="scoring.metrics.spans:SemEval", arguments={"part": part, "scheme": scheme}
-        )
+        f"{scheme}_{part}": _of("spans:SemEval", part=part, scheme=scheme)
         for scheme in ("strict", "exact", "partial", "type")
         for part in PARTS
     },
     **{
-        f"{unit}_{part}": Measure(
-            metric="scoring.metrics.spans:Units", arguments={"part": part, "unit": unit}
-        )
+        f"{unit}_{part}": _of("spans:Units", part=part, unit=unit)
         for unit in ("character", "token")
         for part in PARTS
     },
-    **{
-        f"iou_{part}": Measure(
-            metric="scoring.metrics.spans:OverlapAt",
-            arguments={"part": part},
-            options={"threshold": "number"},
-        )
-        for part in PARTS
-    },
+    **{f"iou_{part}": _of("spans:OverlapAt", part=part, options={"threshold": "number"}) for part in PARTS},
 }
 SETS: Mapping[str, Measure] = {
-    f"{measure}_{part}": Measure(
-        metric="scoring.metrics.evidence:SciFact", arguments={"measure": measure, "part": part}
-    )
+    f"{measure}_{part}": _of("evidence:SciFact", measure=measure, part=part)
     for measure in ("abstract_rationalized", "abstract_label_only", "sentence_selection", "sentence_label")
     for part in PARTS
 }
-ONE: Mapping[str, Measure] = {
-    name: Measure(metric="scoring.metrics.evidence:Fever", arguments={"column": column}, given=("abstain",))
-    for name, column in {
-        "label_accuracy": "label",
-        "fever_score": "score",
-        **{f"evidence_{part}": part for part in PARTS},
-    }.items()
+_VERDICTS = {
+    "label_accuracy": "label",
+    "fever_score": "score",
+    **{f"evidence_{part}": part for part in PARTS},
 }
-TEXT = "scoring.metrics.references"
-ROUGE_KINDS = {"rouge_1": "1", "rouge_2": "2", "rouge_l": "l", "rouge_lsum": "lsum"}
+ONE: Mapping[str, Measure] = {
+    name: _of("evidence:Fever", column=column, given=("abstain",)) for name, column in _VERDICTS.items()
+}
+_ROUGE = {"part": PARTS, "stemmed": "flag"}
+_BERTSCORE = {"part": PARTS, "model": "text", "layer": "count"}
 TEXTS: Mapping[str, Measure] = {
     **{
-        name: Measure(
-            metric=f"{TEXT}:BestRouge", arguments={"kind": kind}, options={"part": PARTS, "stemmed": "flag"}
-        )
-        for name, kind in ROUGE_KINDS.items()
+        f"rouge_{kind}": _of("references:BestRouge", kind=kind, options=_ROUGE)
+        for kind in ("1", "2", "l", "lsum")
     },
-    "bleu": Measure(metric=f"{TEXT}:ReferencesBleu"),
-    "chrf": Measure(metric=f"{TEXT}:ReferencesChrf", options={"words": "count"}),
-    "meteor": Measure(metric=f"{TEXT}:BestMeteor", options={"wordnet": "text"}),
-    "bertscore": Measure(
-        metric=f"{TEXT}:BestBertScore", options={"part": PARTS, "model": "text", "layer": "count"}
-    ),
-    "exact_match": Measure(metric=f"{TEXT}:ShortAnswer", arguments={"column": "exact"}),
-    "token_f1": Measure(metric=f"{TEXT}:ShortAnswer", arguments={"column": "f1"}),
-    "length": Measure(metric=f"{TEXT}:Length", arguments={"column": "words"}),
+    "bleu": _of("references:ReferencesBleu"),
+    "chrf": _of("references:ReferencesChrf", options={"words": "count"}),
+    "meteor": _of("references:BestMeteor", options={"wordnet": "text"}),
+    "bertscore": _of("references:BestBertScore", options=_BERTSCORE),
+    "exact_match": _of("references:ShortAnswer", column="exact"),
+    "token_f1": _of("references:ShortAnswer", column="f1"),
+    "length": _of("references:Length", column="words"),
 }
-
-
-def _at(metric: str, cut: str = "maybe", **arguments: Any) -> Measure:
-    return Measure(metric=f"scoring.metrics.ranking:{metric}", cut=cut, arguments=arguments)
-
-
 RANKING: Mapping[str, Measure] = {
-    **{name: _at("Ranking", measure=name) for name in ("recall", "mrr", "success", "map")},
-    **{part: _at("RankingF1", cut="always", column=part) for part in ("precision", "f1")},
-    "ndcg": _at("GradedNdcg"),
-    "rbp": _at("GradedRanking", cut="always", measure="rbp"),
-    "r_precision": _at("RPrecision", cut=""),
-    "bpref": _at("Bpref", cut=""),
+    **{
+        name: _of("ranking:Ranking", cut="maybe", measure=name)
+        for name in ("recall", "mrr", "success", "map")
+    },
+    **{part: _of("ranking:RankingF1", cut="always", column=part) for part in ("precision", "f1")},
+    "ndcg": _of("ranking:GradedNdcg", cut="maybe"),
+    "rbp": _of("ranking:GradedRanking", cut="always", measure="rbp"),
+    "r_precision": _of("ranking:RPrecision"),
+    "bpref": _of("ranking:Bpref"),
 }
 CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
     "labels": LABELS,
