@@ -28,10 +28,8 @@ class CiteboardEvaluator(providers.Evaluator):
         queries = [query for query in scores if query in self._gold]
         ranked = [sorted(scores[query], key=lambda doc: (-scores[query][doc], doc)) for query in queries]
         for measure in self.measures:
-            cut = measure["cutoff"]
-            ranking = Ranking(
-                "x", "corrected", measure=NAMES[measure.NAME], cut=WHOLE if cut is NOT_PROVIDED else cut
-            )
+            cut = WHOLE if measure["cutoff"] is NOT_PROVIDED else measure["cutoff"]
+            ranking = Ranking("x", "corrected", measure=NAMES[measure.NAME], cut=cut)
             stats = ranking.instance_stats([self._gold[query] for query in queries], ranked)
             column = Ranking.columns.index(ranking.column)
             for query, row in zip(queries, stats, strict=True):

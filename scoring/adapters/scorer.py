@@ -1,6 +1,5 @@
 """A scorer that has read its gold and scores one set of answers after another."""
 
-import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 
 from tasks.types import InputRefused, Problem, task_type
 from tasks.types.files import open_input, open_inputs
+from tasks.types.jsonlines import as_lines
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
@@ -96,9 +96,10 @@ class Scorer:
             gold=self._split.digest,
             resampling=Resampling(resamples=1000 if intervals else 0),
         )
-        printed = {name: value.as_dict() for name, value in scores.metrics.items()}
-        fields = tuple(Scored.__dataclass_fields__)
-        metrics = {name: Scored(**{field: row[field] for field in fields}) for name, row in printed.items()}
+        metrics = {}
+        for name, value in scores.metrics.items():
+            printed = value.as_dict()
+            metrics[name] = Scored(**{field: printed[field] for field in Scored.__dataclass_fields__})
         return Result(metrics, problems)
 
     def _read(self, answers: Answers) -> tuple[Any, list[Problem]]:
@@ -106,13 +107,9 @@ class Scorer:
             return self._read_file(Path(answers))
         with tempfile.TemporaryDirectory(prefix="citeboard-answers-") as folder:
             path = Path(folder) / "answers.jsonl"
-            path.write_text(
-                "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in answers), encoding="utf-8"
-            )
+            path.write_bytes(as_lines(answers))
             return self._read_file(path)
 
     def _read_file(self, path: Path) -> tuple[Any, list[Problem]]:
-        read, problems = read_run(
-            self.task_type, open_input(path), self._split.index, self.options, name=path.name
-        )
-        return read, list(problems)
+        files = open_input(path)
+        return read_run(self.task_type, files, self._split.index, self.options, name=path.name)

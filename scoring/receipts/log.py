@@ -86,9 +86,8 @@ def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> 
         with suppress(KeyLost):
             endorsement = _private(before).sign(KEY + bytes.fromhex(public)).hex()
         SigningKey.objects.filter(pk=before.pk).update(retired_at=timezone.now())
-    row = SigningKey.objects.create(
-        public=public, nonce=nonce, endorsement=endorsement, signed_by=before if endorsement else None
-    )
+    facts = {"public": public, "nonce": nonce, "endorsement": endorsement}
+    row = SigningKey.objects.create(**facts, signed_by=before if endorsement else None)
     return Signer(row, private)
 
 
@@ -138,22 +137,15 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
         "scores": receipts.committed_scores(result["metrics"]),
         "time": now.isoformat(timespec="seconds"),
     }
-    openings = {
-        name: {"nonce": secrets.token_hex(receipts.NONCE_BYTES), "text": receipts.canonical(value)}
-        for name, value in fields.items()
-    }
-    commitments = {
-        name: receipts.commitment(bytes.fromhex(opening["nonce"]), opening["text"])
-        for name, opening in openings.items()
-    }
+    openings, commitments = {}, {}
+    for name, value in fields.items():
+        nonce, text = secrets.token_bytes(receipts.NONCE_BYTES), receipts.canonical(value)
+        openings[name] = {"nonce": nonce.hex(), "text": text}
+        commitments[name] = receipts.commitment(nonce, text)
     entry = LogEntry.objects.create(content=receipts.entry_of(commitments))
     transaction.on_commit(give_places, robust=True)
-    return Receipt.objects.create(
-        entry=entry,
-        evaluation=evaluation,
-        openings=zlib.compress(json.dumps(openings).encode()),
-        created_at=now,
-    )
+    packed = zlib.compress(json.dumps(openings).encode())
+    return Receipt.objects.create(entry=entry, evaluation=evaluation, openings=packed, created_at=now)
 
 
 def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:

@@ -17,7 +17,7 @@ from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
-from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
+from tasks.types.ranking.lists import Choices, Lists, ListsBuilder, Numbers, blocks
 from tasks.types.run_forms import FORMS
 from tasks.types.text import decoded, is_name, json_kind, json_lines, kind_found
 
@@ -274,22 +274,17 @@ class _Columns:
     def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
         starts = np.frombuffer(self._block_starts, dtype=np.int64)
-        block_rows = np.asarray(self._block_rows)
-        order = np.argsort(block_rows, kind="stable")
-        block_rows = block_rows[order]
-        starts, lengths = starts[:-1][order], np.diff(starts)[order]
-        ends = np.cumsum(lengths)
-        begin = 0
-        while begin < len(order):
-            done = int(ends[begin - 1]) if begin else 0
-            end = max(int(np.searchsorted(ends, done + STEP, side="right")), begin + 1)
-            while end < len(order) and block_rows[end] == block_rows[end - 1]:
-                end += 1
-            step = lengths[begin:end]
+        order = np.argsort(np.asarray(self._block_rows), kind="stable")
+        block_rows, lengths = np.asarray(self._block_rows)[order], np.diff(starts)[order]
+        starts = starts[:-1][order]
+        # The blocks of one row stay together.
+        ends = np.flatnonzero(np.diff(block_rows, prepend=-1, append=-1))
+        for first, last in blocks(np.concatenate([[0], np.cumsum(lengths)])[ends]):
+            chosen = slice(ends[first], ends[last])
+            step = lengths[chosen]
             within = np.arange(step.sum()) - np.repeat(np.cumsum(step) - step, step)
             if step.any():
-                yield np.repeat(block_rows[begin:end], step), np.repeat(starts[begin:end], step) + within
-            begin = end
+                yield np.repeat(block_rows[chosen], step), np.repeat(starts[chosen], step) + within
 
     def _known_before(self, row: int) -> set[int]:
         """The documents that earlier blocks of a row have; one set for all blocks behind the first."""
