@@ -43,23 +43,23 @@ class NoInterval(StrEnum):
     SAME = "same"
 
 
-def intervals(measured: Sequence[Measured]) -> list[Bounds | None]:
+def intervals(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | None]:
     """An interval for each metric over its (units, m) rows, as ``intervals_or_reasons`` has them."""
-    found = intervals_or_reasons(measured)
+    found = intervals_or_reasons(measured, level=level)
     return [None if isinstance(each, NoInterval) else each for each in found]
 
 
-def intervals_or_reasons(measured: Sequence[Measured]) -> list[Bounds | NoInterval]:
+def intervals_or_reasons(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | NoInterval]:
     """An interval for each metric, or why it has none; metrics that are given the same array share work."""
     exact: dict[int, Floats] = {}
     for metric, rows in measured:
         if id(rows) not in exact and len(rows) >= MIN_UNITS and not isinstance(metric, WeightedMetric):
             on_the_grid = on_grid(rows, len(rows))
             exact[id(rows)] = on_the_grid.sum(axis=0) - on_the_grid
-    return [_interval(metric, rows, exact.get(id(rows))) for metric, rows in measured]
+    return [_interval(metric, rows, exact.get(id(rows)), level) for metric, rows in measured]
 
 
-def _interval(metric: Metric, rows: Floats, without: Floats | None) -> Bounds | NoInterval:
+def _interval(metric: Metric, rows: Floats, without: Floats | None, level: float) -> Bounds | NoInterval:
     """``without`` are the sums that each leave out one unit."""
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
@@ -89,7 +89,7 @@ def _interval(metric: Metric, rows: Floats, without: Floats | None) -> Bounds | 
         low, high = NO_ENDS
     error = jackknife_error(metric.on_interval_scale(left_out))
     low, high, value = (float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value))
-    ends = score_bounds(value, error, number, (low, high))
+    ends = score_bounds(value, error, number, (low, high), level=level)
     bounds = as_bounds((metric.from_interval_scale(ends[0]), metric.from_interval_scale(ends[1])))
     return bounds or NoInterval.ALL_EQUAL
 
@@ -134,7 +134,7 @@ def value_interval(value: float, left_out: Sequence[float], value_range: Range =
 
 
 def score_bounds(
-    values: float | Floats, errors: Floats, units: float | Floats, value_range: Range
+    values: float | Floats, errors: Floats, units: float | Floats, value_range: Range, *, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
     """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
 
@@ -142,7 +142,7 @@ def score_bounds(
     larger by half of one in so many units. With none the value and t errors to either side.
     """
     low, high = value_range
-    t = _t_values(LEVEL, units)
+    t = _t_values(level, units)
     values = np.asarray(values, dtype=np.float64)
     if math.isinf(low):
         return _nothing_of_width_0(values - t * errors, values + t * errors, errors)

@@ -65,11 +65,15 @@ class Resampler:
         """(resamples,) values of the metric. ``rows`` is (units, m)."""
         return metric.aggregate(self.sums([rows])[0])
 
-    def interval(self, metric: Metric, rows: Floats, *, method: str = PERCENTILE) -> Bounds | None:
+    def interval(
+        self, metric: Metric, rows: Floats, *, level: float = LEVEL, method: str = PERCENTILE
+    ) -> Bounds | None:
         """One metric's interval, as in ``intervals``."""
-        return self.intervals([(metric, rows)], method=method)[0]
+        return self.intervals([(metric, rows)], level=level, method=method)[0]
 
-    def intervals(self, measured: Sequence[Measured], *, method: str = PERCENTILE) -> list[Bounds | None]:
+    def intervals(
+        self, measured: Sequence[Measured], *, level: float = LEVEL, method: str = PERCENTILE
+    ) -> list[Bounds | None]:
         """An interval for each metric, all from the same draws.
 
         None where an interval says nothing: no resamples, fewer than two units, or a value that is
@@ -82,7 +86,8 @@ class Resampler:
         tables = {id(rows): rows for metric, rows in measured if not isinstance(metric, WeightedMetric)}
         sums = dict(zip(tables, self.sums(list(tables.values())), strict=True))
         return [
-            bounds(metric, rows, self._values_of(metric, rows, sums), method) for metric, rows in measured
+            bounds(metric, rows, self._values_of(metric, rows, sums), level=level, method=method)
+            for metric, rows in measured
         ]
 
     def _values_of(self, metric: Metric, rows: Floats, sums: dict[int, Floats]) -> Floats:
@@ -94,11 +99,11 @@ class Resampler:
         return np.concatenate([metric.value(rows[:, 1:], drawn[:, units]) for drawn in self.weights()])
 
 
-def bounds(metric: Metric, rows: Floats, values: Floats, method: str) -> Bounds | None:
+def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method: str) -> Bounds | None:
     """The interval that a metric's resampled values give; None where one of them is undefined or infinite."""
     if not np.isfinite(values).all():
         return None
-    ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    ends = np.array([(1 - level) / 2, (1 + level) / 2])
     shares = _bca_shares(metric, rows, values, ends) if method == BCA else ends
     if shares is None:
         return None

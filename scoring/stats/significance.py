@@ -249,12 +249,12 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
     return [PairedTest(p=p, kind=APPROXIMATE, trials=trials) for p in p_values]
 
 
-def difference_interval(pair: Paired) -> Bounds | None:
+def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
     """None with fewer than three units that carry it, where the difference or its error is undefined, and of
     runs that are the same in every unit.
     """
     a, b = _values(pair)
-    return _interval(pair, a - b, _spread(pair))
+    return _interval(pair, a - b, _spread(pair), level)
 
 
 def difference_error(pair: Paired) -> float:
@@ -323,7 +323,7 @@ def _values(pair: Paired) -> tuple[float, float]:
     return a, b
 
 
-def _interval(pair: Paired, difference: float, spread: _Spread, level: float = LEVEL) -> Bounds | None:
+def _interval(pair: Paired, difference: float, spread: _Spread, level: float) -> Bounds | None:
     if spread.no_interval or not math.isfinite(difference):
         return None
     ends, error = pair.metric.value_range, np.asarray(spread.error)

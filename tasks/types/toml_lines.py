@@ -57,12 +57,18 @@ def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
         line += text.count("\n", before, place)
         before = place
         if text[place] == "[":
-            is_array = text.startswith("[[", place)
-            parts, place = _key(text, place + (2 if is_array else 1))
-            place += 2 if is_array else 1
-            table = _table(parts, counts, is_array=is_array)
+            brackets = 2 if text.startswith("[[", place) else 1
+            parts, place = _key(text, place + brackets)
+            place += brackets
+            table = ()
+            for at, part in enumerate(parts, start=1):
+                table = (*table, part)
+                if at == len(parts) and brackets == 2:
+                    counts[table] = counts.get(table, 0) + 1
+                # Of an array of tables its last one is meant.
+                table = (*table, counts[table] - 1) if table in counts else table
             yield table, line
-            if is_array and table[-1] == 0:
+            if brackets == 2 and table[-1] == 0:
                 yield table[:-1], line
         else:
             parts, place = _key(text, place)
@@ -89,33 +95,12 @@ def _key(text: str, place: int) -> tuple[list[str], int]:
     return parts, place
 
 
-def _table(parts: list[str], counts: dict[KeyPath, int], *, is_array: bool) -> KeyPath:
-    path: KeyPath = ()
-    for part in parts[:-1]:
-        path = _last_of(path, part, counts)
-    if not is_array:
-        return _last_of(path, parts[-1], counts)
-    array = (*path, parts[-1])
-    counts[array] = counts.get(array, 0) + 1
-    return (*array, counts[array] - 1)
-
-
-def _last_of(path: KeyPath, part: str, counts: Mapping[KeyPath, int]) -> KeyPath:
-    inside = (*path, part)
-    return (*inside, counts[inside] - 1) if inside in counts else inside
-
-
 def _end_of_value(text: str, place: int) -> int:
     depth = 0
-    while place < len(text):
-        if found := _STRING.match(text, place) or _COMMENT.match(text, place):
-            place = found.end()
-            continue
-        character = text[place]
-        if character == "\n" and depth == 0:
-            return place
-        depth += (character in "[{") - (character in "]}")
-        place += 1
+    while place < len(text) and (depth or text[place] != "\n"):
+        found = _STRING.match(text, place) or _COMMENT.match(text, place)
+        depth += (text[place] in "[{") - (text[place] in "]}")
+        place = found.end() if found else place + 1
     return place
 
 
@@ -148,11 +133,6 @@ def bare_key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    if "\n" not in text:
-        return _escaped(text)
-    lines = [_escaped(line)[1:-1] for line in text.split("\n")]
-    return '"""\n' + "\n".join(lines) + '"""'
-
-
-def _escaped(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    escaped = (json.dumps(line, ensure_ascii=False).replace("\x7f", "\\u007f") for line in text.split("\n"))
+    first, *rest = (line[1:-1] for line in escaped)
+    return '"""\n' + "\n".join([first, *rest]) + '"""' if rest else f'"{first}"'
