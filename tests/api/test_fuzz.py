@@ -7,6 +7,7 @@ operation is called its share of 1,000 times, in `make proofs` of 20,000, and th
 from collections import Counter
 from contextlib import closing
 from functools import cache
+from io import BytesIO
 from itertools import cycle
 from math import ceil
 
@@ -92,8 +93,11 @@ def modes(operation) -> list:
 
 
 @pytest.fixture
-def one_connection():
-    """The site keeps the connection of the test between requests, as it does for the test client."""
+def one_connection(monkeypatch):
+    """The site keeps the connection of the test between requests, as it does for the test client; a large
+    body stays in memory, since the client would leave its file open.
+    """
+    monkeypatch.setattr("werkzeug.test.TemporaryFile", lambda mode: BytesIO())
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)
