@@ -31,6 +31,7 @@ import importlib.machinery
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -636,8 +637,8 @@ Looks = tuple[list[str], list[str]]
 
 
 def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
-    """Tests that enter the function; of what is computed on import the module, or what imports it; the
-    quickest first.
+    """Tests that enter the function; of what is computed on import a function that the change takes or gives
+    the module, the module, or what imports it; the quickest first.
     """
 
     def entering(is_meant: Callable[[str], bool]) -> list[tuple[float, str]]:
@@ -653,6 +654,13 @@ def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
         # Types are imported by their names.
         paths = () if found else importers(mutant.path) or {"tasks/types/registry.py"}
         found = found or entering(lambda name: name.split(":")[0] in paths)
+    if not mutant.function:
+        lines = [
+            set(re.findall(r"\w+", line)) for line in mutant.difference().splitlines() if line[0] in "-+"
+        ]
+        words = set.symmetric_difference(*lines) if len(lines) == 2 else set[str]()
+        named = entering(lambda name: name.rpartition(":")[2].rpartition(".")[2] in words)
+        found = [*named, *(one for one in found if one not in named)]
     own, further = set(tests_of(mutant.path)), set(files_of(FURTHER))
     first = within([one for one in found if one[1].split("::")[0] in own], MAX_SECONDS)
     if explanation(mutant):

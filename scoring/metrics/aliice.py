@@ -81,14 +81,12 @@ class Aliice(CitationMetric):
             claims[part.question.id] += 1
             marked[part.question.id] += len(claim.marks)
         verdicts = iter(judged(self.cases(gold, answers), self.judge))
-        rows: list[Mapping[str, float]] = []
-        for answer in answers:
-            if answer is None or self.claim(answer) is None:
-                rows.append({})
-            else:
-                name = answer.question.id
-                rows.append(row(next(verdicts), claims=claims[name], marks=marked[name]))
-        return matrix(rows)
+        names = [
+            None if answer is None or self.claim(answer) is None else answer.question.id for answer in answers
+        ]
+        return matrix(
+            [row(next(verdicts), claims=claims[one], marks=marked[one]) if one else {} for one in names]
+        )
 
     def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
         """By response its sentences with parse, claims and their verdicts, and the passages it cites."""

@@ -265,9 +265,9 @@ class MeanMetric(Metric):
     #: The names of the measured columns, in order.
     columns: tuple[str, ...] = ()
 
-    def __init__(self, name: str, rules: str, *, column: str, over_units: bool = False) -> None:
+    def __init__(self, name: str, rules: str, *, column: str = "", over_units: bool = False) -> None:
         super().__init__(name, rules)
-        self.column, self.per_unit = column, over_units
+        self.column, self.per_unit = column or self.columns[0], over_units
 
     @property
     def parameters(self) -> Parameters:

@@ -79,7 +79,9 @@ class BertScore(TextMean):
             "model": f"sha256-{chosen.digest[:12]}",
             "layer": chosen.layer,
             "idf": "gold" if chosen.uses_idf else "no",
-            "baseline": chosen.signed_baseline,
+            "baseline": "no"
+            if chosen.baseline == "no"
+            else cache.digest_of(map(repr, chosen.baseline_values()))[:12],
             "as": EQUAL_TO,
             **self.signed_engine,
         }
@@ -126,19 +128,8 @@ class Settings:
         return layer_of(self.model, self._layer)
 
     @property
-    def place(self) -> str:
-        """The folder of its files. Raises Unavailable where the model cannot be used here."""
-        return str(NamedModel("BERTScore", self.model).folder)
-
-    @property
     def digest(self) -> str:
         return weights_digest(found_folder("BERTScore", self.model))
-
-    @property
-    def signed_baseline(self) -> str:
-        if self.baseline == "no":
-            return "no"
-        return cache.digest_of([f"{value!r}" for value in self.baseline_values()])[:12]
 
     def encoder(self) -> Encoder:
         return encoder(self.model, self.layer)
@@ -246,7 +237,7 @@ def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Set
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scorer = BERTScorer(
-                model_type=settings.place,
+                model_type=str(NamedModel("BERTScore", settings.model).folder),
                 num_layers=settings.layer,
                 device="cpu",
                 nthreads=0,

@@ -15,15 +15,6 @@ from scoring.metrics.base import Floats, MeanMetric, Metric, f1_of_counts, quoti
 from tasks.types.columns import present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
-KAPPA = (
-    "Cohen 1960, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20"
-)
-MATTHEWS = (
-    "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, "
-    "Biochimica et Biophysica Acta 405; "
-    "Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient"
-)
-WEIGHTED_KAPPA = "Cohen 1968, Weighted kappa: Nominal scale agreement with provision for scaled disagreement"
 
 #: Units in which a class must occur for a mean over classes, a kappa or a correlation to have an interval.
 MIN_UNITS_OF_A_CLASS = 5
@@ -43,6 +34,8 @@ class Classification(Metric):
     is_valid_in_one_label = False
     #: What the matrix holds.
     kind = "classes"
+    #: A mean over classes needs each in some units for its interval: what is left out must be able to come.
+    needs_each_class = False
 
     def __init__(self, name: str, rules: str, *, labels: Sequence[Label] | None = None) -> None:
         super().__init__(name, rules)
@@ -52,6 +45,12 @@ class Classification(Metric):
 
     def denominators(self, rows: Floats) -> Floats:
         return rows[:, -1]
+
+    def has_enough_units(self, rows: Floats) -> bool:
+        """Where it has to, each class occurs in enough of the units, or in all of few."""
+        if not self.needs_each_class:
+            return True
+        return bool(((class_counts(rows)[0] > 0).sum(axis=0) >= min(MIN_UNITS_OF_A_CLASS, len(rows))).all())
 
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
@@ -136,18 +135,14 @@ class ClassAverage(Classification):
         super().__init__(name, rules, labels=labels)
         self.part, self.average = part, average
         self.fixed = {**self.fixed, "average": average}
-        self.holds_with_rare_classes = average != "macro"
+        self.needs_each_class = average == "macro"
+        self.holds_with_rare_classes = not self.needs_each_class
 
     def denominators(self, rows: Floats) -> Floats:
         support, answered, _, count = class_counts(rows)
         if self.average != "micro":
             return count
         return denominator_of(self.part, answered.sum(axis=-1), support.sum(axis=-1))
-
-    def has_enough_units(self, rows: Floats) -> bool:
-        """A mean over classes needs each class in some units: what is left out must be able to come."""
-        support = class_counts(rows)[0]
-        return self.average != "macro" or classes_are_carried(support)
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
@@ -156,9 +151,7 @@ class ClassAverage(Classification):
             return part_of(self.part, *pooled)
         by_class = part_of(self.part, both, answered, support)
         if self.average == "macro":
-            return (
-                np.asarray(by_class.mean(axis=-1)) if by_class.shape[-1] else np.full(sums.shape[:-1], np.nan)
-            )
+            return quotient(by_class.sum(axis=-1), np.asarray(by_class.shape[-1]))
         return ratio((by_class * support).sum(axis=-1), support.sum(axis=-1))
 
 
@@ -281,12 +274,13 @@ class Kappa(Classification):
     on. A rule set whose missing answers are left out has them in neither.
     """
 
-    citation = KAPPA
+    citation = (
+        "Cohen 1960, A coefficient of agreement for nominal scales, "
+        "Educational and Psychological Measurement 20"
+    )
     ends = (-1.0, 1.0)
     version = 2
-
-    def has_enough_units(self, rows: Floats) -> bool:
-        return classes_are_carried(class_counts(rows)[0])
+    needs_each_class = True
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, count = class_counts(sums)
@@ -303,11 +297,13 @@ class Matthews(Classification):
     undefined (NaN) over no instances.
     """
 
-    citation = MATTHEWS
+    citation = (
+        "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, "
+        "Biochimica et Biophysica Acta 405; "
+        "Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient"
+    )
     ends = (-1.0, 1.0)
-
-    def has_enough_units(self, rows: Floats) -> bool:
-        return classes_are_carried(class_counts(rows)[0])
+    needs_each_class = True
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, count = class_counts(sums)
@@ -326,7 +322,7 @@ class QuadraticKappa(Classification):
     Undefined (NaN) over no instances and where no disagreement is to be expected.
     """
 
-    citation = WEIGHTED_KAPPA
+    citation = "Cohen 1968, Weighted kappa: Nominal scale agreement with provision for scaled disagreement"
     ends = (-1.0, 1.0)
     kind = "confusions"
     power = 2
@@ -368,11 +364,6 @@ def confusions(sums: Floats) -> Floats:
     """
     size = int(sums.shape[-1] ** 0.5)
     return sums.reshape(*sums.shape[:-1], size, size + 1)
-
-
-def classes_are_carried(support: Floats) -> bool:
-    """Whether each class occurs in enough of the (units, c) rows, or in all of few."""
-    return bool(((support > 0).sum(axis=0) >= min(MIN_UNITS_OF_A_CLASS, len(support))).all())
 
 
 def denominator_of(part: str, answered: Floats, support: Floats) -> Floats:

@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 
 from scoring.metrics import base
 from scoring.metrics.rouge import Rouge
-from scoring.metrics.rouge155 import (
-    NOTHING,
-    ROUGE_L,
-    Counts,
-    Reading,
-    read_stop_words,
-    rouge155,
-    rouge_n,
-    rouge_su,
-)
+from scoring.metrics.rouge155 import NOTHING, UNLIMITED, Counts, Measure, Reading, read_stop_words, rouge155
 from tasks.types.base import OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
@@ -185,7 +176,12 @@ def over_files(sums: base.Floats, *, width: int, value: Callable[[base.Floats], 
 
 LIN = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
 PROGRAM = {"rouge": "1.5.5", "stemmer": "porter"}
-MEASURES = {"1": rouge_n(1), "2": rouge_n(2), "l": ROUGE_L, "su4": rouge_su(4)}
+MEASURES = {
+    "1": Measure("n", 1),
+    "2": Measure("n", 2),
+    "l": Measure("l"),
+    "su4": Measure("s", 4, with_words=True),
+}
 #: What the program of 2018 adds to the number of citances before it divides by it.
 ALMOST_NOTHING = 1e-7
 RESAMPLES = 1000
@@ -383,7 +379,7 @@ class PooledRouge(OfficialRouge):
     """
 
     citation = CITATION
-    measures = {"2": rouge_n(2), "su_star": rouge_su()}
+    measures = {"2": Measure("n", 2), "su_star": Measure("s", UNLIMITED, with_words=True)}
 
     def __init__(
         self,
@@ -439,9 +435,7 @@ class PooledRouge(OfficialRouge):
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
         model, peer, hits = (sums[..., column] for column in range(3))
-        recall, precision = base.ratio(hits, model), base.ratio(hits, peer)
-        f1 = base.harmonic_mean(precision, recall)
-        return {"precision": precision, "recall": recall, "f1": f1}[self.part]
+        return base.part_of_means(self.part, base.ratio(hits, peer), base.ratio(hits, model))
 
     def total(self, rows: base.Floats) -> float:
         """The program's average over topics. One topic alone is what it is."""

@@ -187,12 +187,9 @@ def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start < end:
-        yield start, end
+    if inner := text[start:end].strip():
+        start = text.index(inner, start)
+        yield start, start + len(inner)
 
 
 FORMAT = "citeboard-tagger-1"
@@ -418,13 +415,8 @@ class Labelling:
     def packages(self) -> tuple[str, ...]:
         return ("nltk", "scikit-learn") if self._option(TAGGERS[self.scheme]) else ()
 
-    def of_run(self, texts: Sequence[Text | None]) -> "list[Labelled | None]":
-        return self._labelled(texts, marked_only=False)
-
-    def of_gold(self, texts: Sequence[Text | None]) -> "list[Labelled | None]":
-        return self._labelled(texts, marked_only=self.treatment == ORIGINAL)
-
-    def _labelled(self, texts: Sequence[Text | None], *, marked_only: bool) -> "list[Labelled | None]":
+    def labelled(self, texts: Sequence[Text | None], *, is_gold: bool) -> "list[Labelled | None]":
+        marked_only = is_gold and self.treatment == ORIGINAL
         tagged: list[Labelled | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):
@@ -547,7 +539,8 @@ class Divergence(Metric):
     def instance_stats(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> Floats:
         """(n, D·2·(L+1) + 6), see `count_matrix`; answers without gold are left out."""
         paired = [answer if gold_answer else None for gold_answer, answer in zip(gold, answers, strict=True)]
-        sides = zip(self.labelling.of_run(paired), self.labelling.of_gold(gold), strict=True)
+        labelled = self.labelling.labelled
+        sides = zip(labelled(paired, is_gold=False), labelled(gold, is_gold=True), strict=True)
         first = next((gold_answer.dataset for gold_answer in gold if gold_answer), "")
         datasets = [gold_answer.dataset if gold_answer else first for gold_answer in gold]
         return count_matrix(self.labelling.labels, datasets, list(sides))

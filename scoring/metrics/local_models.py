@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -179,18 +179,10 @@ class Encoder:
         """Each text's tokens, from batches of like length."""
         import torch
 
-        ids = self.ids(texts)
+        ids = dict(enumerate(self.ids(texts)))
         embedded: dict[int, Embedded] = {}
         at_once = GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
-        waiting = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
-        while waiting:
-            size = max(1, at_once // len(ids[waiting[0]]))
-            batch, waiting = waiting[:size], waiting[size:]
-            tokens = torch.full((len(batch), len(ids[batch[0]])), self.tokenizer.pad_token_id or 0)
-            mask = torch.zeros_like(tokens)
-            for row, place in enumerate(batch):
-                tokens[row, : len(ids[place])] = torch.tensor(ids[place])
-                mask[row, : len(ids[place])] = 1
+        for batch, tokens, mask in padded(ids, at_once, self.tokenizer.pad_token_id or 0):
             with torch.inference_mode():
                 computed = self.model(
                     input_ids=tokens.to(self.device),
@@ -210,6 +202,24 @@ class Encoder:
     def special_ids(self) -> frozenset[int]:
         """The two tokens that stand around a text and weigh nothing."""
         return frozenset({self.tokenizer.cls_token_id, self.tokenizer.sep_token_id} - {None})
+
+
+def padded(
+    ids: Mapping[int, Sequence[int]], at_once: int, filler: int
+) -> Iterator[tuple[list[int], Any, Any]]:
+    """The places of texts of like length, the longest first, so many tokens together, and a mask of these."""
+    import torch
+
+    waiting = sorted(ids, key=lambda place: (-len(ids[place]), place))
+    while waiting:
+        size = max(1, at_once // len(ids[waiting[0]]))
+        batch, waiting = waiting[:size], waiting[size:]
+        tokens = torch.full((len(batch), len(ids[batch[0]])), filler)
+        mask = torch.zeros_like(tokens)
+        for row, place in enumerate(batch):
+            tokens[row, : len(ids[place])] = torch.tensor(ids[place])
+            mask[row, : len(ids[place])] = 1
+        yield batch, tokens, mask
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, Metric, Parameters, Requirement, Text, texts_of
-from scoring.metrics.local_models import NamedModel
+from scoring.metrics.local_models import NamedModel, padded
 from tasks.types.columns import present
 
 OPTION = "mauve_model"
@@ -198,20 +198,11 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     read = tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"] if read_texts else []
     ids = {place: ids for place, ids in zip(places, read, strict=True) if ids}
     vectors: dict[int, Floats] = {}
-    waiting = sorted(ids, key=lambda place: (-len(ids[place]), place))
-    while waiting:
-        count = max(1, BATCH_TOKENS // len(ids[waiting[0]]))
-        batch, waiting = waiting[:count], waiting[count:]
-        lengths = [len(ids[place]) for place in batch]
-        tokens = torch.zeros((len(batch), lengths[0]), dtype=torch.long)
-        mask = torch.zeros_like(tokens)
-        for row, place in enumerate(batch):
-            tokens[row, : lengths[row]] = torch.tensor(ids[place])
-            mask[row, : lengths[row]] = 1
+    for batch, tokens, mask in padded(ids, BATCH_TOKENS, 0):
         with torch.inference_mode():
             layer = model(input_ids=tokens, attention_mask=mask).last_hidden_state
         for row, place in enumerate(batch):
-            vectors[place] = layer[row, lengths[row] - 1].double().numpy()
+            vectors[place] = layer[row, len(ids[place]) - 1].double().numpy()
     return vectors
 
 

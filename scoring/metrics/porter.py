@@ -26,10 +26,8 @@ IRREGULAR = {
     "innings": "inning",
     "outings": "outing",
     "cannings": "canning",
-    **{
-        word: word
-        for word in ("sky", "news", "inning", "outing", "canning", "howe", "proceed", "exceed", "succeed")
-    },
+    **{word: word for word in ("sky", "news", "inning", "outing", "canning", "howe")},
+    **{word: word for word in ("proceed", "exceed", "succeed")},
 }
 
 Rules = Mapping[str, tuple[tuple[str, str], ...]]
@@ -43,38 +41,17 @@ def _by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
 
 
 STEP_2 = (
-    ("ational", "ate"),
-    ("tional", "tion"),
-    ("enci", "ence"),
-    ("anci", "ance"),
-    ("izer", "ize"),
-    ("bli", "ble"),
-    ("alli", "al"),
-    ("entli", "ent"),
-    ("eli", "e"),
-    ("ousli", "ous"),
-    ("ization", "ize"),
-    ("ation", "ate"),
-    ("ator", "ate"),
-    ("alism", "al"),
-    ("iveness", "ive"),
-    ("fulness", "ful"),
-    ("ousness", "ous"),
-    ("aliti", "al"),
-    ("iviti", "ive"),
-    ("biliti", "ble"),
+    *(("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize")),
+    *(("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize")),
+    *(("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful")),
+    *(("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble")),
 )
 _STEP_2_OF_155 = _by_ending((*STEP_2, ("logi", "log")))
 _STEP_2_OF_NLTK = _by_ending((*STEP_2, ("fulli", "ful")))
 _STEP_3 = _by_ending(
     (
-        ("icate", "ic"),
-        ("ative", ""),
-        ("alize", "al"),
-        ("iciti", "ic"),
-        ("ical", "ic"),
-        ("ful", ""),
-        ("ness", ""),
+        *(("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic")),
+        *(("ful", ""), ("ness", "")),
     )
 )
 #: The longest first where one ends another, as the paper's order has it.

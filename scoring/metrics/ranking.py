@@ -193,9 +193,6 @@ class RPrecision(MeanMetric):
     statistic = "r-precision"
     citation = PRECISION
 
-    def __init__(self, name: str, rules: str) -> None:
-        super().__init__(name, rules, column="measured")
-
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         wanted, ranked = numbered(gold, answers)
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths

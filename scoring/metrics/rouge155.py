@@ -29,29 +29,13 @@ class Measure(NamedTuple):
     """What is counted.
 
     ``kind`` is `n`, `l` or `s`; ``size`` the n of n-grams, or how many words may lie between those of a
-    skip-bigram; ``with_words`` adds single words to skip-bigrams (`-u`), all but the text's last.
+    skip-bigram (ROUGE-S4, or ``UNLIMITED`` as in ROUGE-S*); ``with_words`` adds single words to skip-bigrams
+    (`-u`, ROUGE-SU4), all but the text's last.
     """
 
     kind: str
     size: int = 0
     with_words: bool = False
-
-
-ROUGE_L = Measure("l")
-
-
-def rouge_n(n: int) -> Measure:
-    return Measure("n", n)
-
-
-def rouge_s(gap: int = UNLIMITED) -> Measure:
-    """ROUGE-S4 for a gap of 4; ROUGE-S* without limit."""
-    return Measure("s", gap)
-
-
-def rouge_su(gap: int = UNLIMITED) -> Measure:
-    """ROUGE-SU4 for a gap of 4; ROUGE-SU* without limit."""
-    return Measure("s", gap, with_words=True)
 
 
 class Counts(NamedTuple):

@@ -338,14 +338,14 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
         "exceptions": {"exceptions": {"were": "be", "sitting": "sit"}},
     }  # fmt: skip
     measures = [
-        rouge155.rouge_n(1),
-        rouge155.rouge_n(2),
-        rouge155.rouge_n(3),
-        rouge155.ROUGE_L,
-        rouge155.rouge_s(),
-        rouge155.rouge_s(0),
-        rouge155.rouge_su(),
-        rouge155.rouge_su(4),
+        rouge155.Measure("n", 1),
+        rouge155.Measure("n", 2),
+        rouge155.Measure("n", 3),
+        rouge155.Measure("l"),
+        rouge155.Measure("s", rouge155.UNLIMITED),
+        rouge155.Measure("s", 0),
+        rouge155.Measure("s", rouge155.UNLIMITED, with_words=True),
+        rouge155.Measure("s", 4, with_words=True),
     ]
     for case, given in readings.items():
         reading = rouge155.Reading(**given)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from scoring.metrics.clsumm import skip_counts
-from scoring.metrics.rouge155 import Reading, rouge155, rouge_s, rouge_su
+from scoring.metrics.rouge155 import UNLIMITED, Measure, Reading, rouge155
 
 
 @pytest.mark.parametrize("with_words", [False, True])
@@ -15,7 +15,7 @@ def test_the_counts_are_those_of_all_pairs(seed, with_words):
     rng = random.Random(seed)
     words = ["red", "blue", "old", "new", "small", "tall", "wet"][: rng.randint(1, 7)]
     model, peer = ([rng.choice(words) for _ in range(rng.randint(0, 12))] for _ in range(2))
-    measure = rouge_su() if with_words else rouge_s()
+    measure = Measure("s", UNLIMITED, with_words=with_words)
     listed = rouge155([[" ".join(model)]], [" ".join(peer)], [measure], reading=Reading(is_stemmed=False))
     assert skip_counts(model, peer, with_words=with_words) == listed[measure]
 

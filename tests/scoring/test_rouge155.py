@@ -12,16 +12,13 @@ from scoring.metrics.rouge155 import (
     ALL,
     BEST,
     NOTHING,
-    ROUGE_L,
+    UNLIMITED,
     Counts,
     Measure,
     Reading,
     package_counts,
     read_stop_words,
     rouge155,
-    rouge_n,
-    rouge_s,
-    rouge_su,
 )
 from tests.scoring.texts import odd_texts, related_pairs
 
@@ -55,12 +52,9 @@ def measure(name: str) -> Measure:
     """`ROUGE-2`, `ROUGE-L`, `ROUGE-S4`, `ROUGE-SU*`."""
     kind = name.removeprefix("ROUGE-")
     gap = kind.lstrip("SU")
-    if kind == "L":
-        return ROUGE_L
     if kind.startswith("S"):
-        of = rouge_su if kind.startswith("SU") else rouge_s
-        return of() if gap == "*" else of(int(gap))
-    return rouge_n(int(kind))
+        return Measure("s", UNLIMITED if gap == "*" else int(gap), with_words=kind.startswith("SU"))
+    return Measure("l") if kind == "L" else Measure("n", int(kind))
 
 
 @pytest.mark.shared
@@ -119,21 +113,25 @@ def test_bytes_that_are_no_ascii_separate():
 
 
 def test_skip_bigrams_reach_over_the_gap_and_leave_the_last_word_out():
-    counts = rouge155([["a b c d"]], ["a b c d"], [rouge_s(1), rouge_su(1), rouge_s()], reading=Reading())
-    assert counts == {rouge_s(1): (5, 5, 5), rouge_su(1): (8, 8, 8), rouge_s(): (6, 6, 6)}
+    counts = rouge155(
+        [["a b c d"]], ["a b c d"], [*map(measure, ("ROUGE-S1", "ROUGE-SU1", "ROUGE-S*"))], reading=Reading()
+    )
+    assert list(counts.values()) == [(5, 5, 5), (8, 8, 8), (6, 6, 6)]
 
 
 def test_all_references_count_together_or_the_best_one_alone():
     models = [["a b c d"], ["x y"], ["a b"]]
-    together = rouge155(models, ["a b"], [rouge_n(1)], reading=Reading())[rouge_n(1)]
-    best = rouge155(models, ["a b"], [rouge_n(1)], reading=Reading(), references=BEST)[rouge_n(1)]
+    together = rouge155(models, ["a b"], [Measure("n", 1)], reading=Reading())[Measure("n", 1)]
+    best = rouge155(models, ["a b"], [Measure("n", 1)], reading=Reading(), references=BEST)[Measure("n", 1)]
     assert together == Counts(model=8, peer=6, hits=4)
     assert best == Counts(model=2, peer=2, hits=2)
 
 
 def test_nothing_against_nothing_is_nought():
     for models, peer in (([], ["a"]), ([[]], []), ([[""]], ["", ""])):
-        found = rouge155(models, peer, [rouge_n(2), ROUGE_L, rouge_su()], reading=Reading())
+        found = rouge155(
+            models, peer, [Measure("n", 2), Measure("l"), measure("ROUGE-SU*")], reading=Reading()
+        )
         assert [counts.as_printed() for counts in found.values()] == [(0, 0, 0)] * 3
     assert NOTHING.f1 == 0
 
@@ -153,6 +151,6 @@ def test_the_package_counts_the_same_of_words_that_are_read_as_by_the_program(wo
     for model, peer in texts:
         lines = [text.split("\n") for text in (model, peer)]
         read = [reading.sentences(text) for text in lines]
-        for counted in (rouge_n(1), rouge_n(2), ROUGE_L):
+        for counted in (Measure("n", 1), Measure("n", 2), Measure("l")):
             ours = rouge155(lines[:1], lines[1], [counted], reading=reading)[counted]
             assert package_counts(*read, counted) == ours, (counted, model, peer)
