@@ -136,10 +136,6 @@ def classes_of(board: Board) -> dict[str, list[str]]:
     return {dimension: labels[dimension] for dimension in names if dimension in labels}
 
 
-def dimensions_of(board: Board) -> list[str]:
-    return list(classes_of(board))
-
-
 def offered_dimensions(board: Board) -> list[str]:
     labels = classes_of(board)
     return [dimension for dimension in labels if len(labels[dimension]) > 1] or list(labels)
@@ -275,32 +271,10 @@ def natural_order(labels: Sequence[str]) -> list[str]:
 DATA_SET = "dataset"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransferCell:
-    text: str
-    is_trained_on: bool
-    is_best: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class TransferLine:
-    trained: Sequence[str]
-    row: Row
-    cells: Sequence[TransferCell]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Transfer:
-    metric: str
-    metrics: Sequence[str]
-    tested: Sequence[str]
-    lines: Sequence[TransferLine]
-
-
-def transfer_of(board: Board, metric: str) -> Transfer | None:
+def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
     """None where the task has no data sets apart, or no run of the board says what it was trained on."""
     rows = [row for row in board.rows if trained_on(row.card)]
-    metrics = metrics_of(board, DATA_SET) if rows and DATA_SET in dimensions_of(board) else []
+    metrics = metrics_of(board, DATA_SET) if rows and DATA_SET in classes_of(board) else []
     if not metrics:
         return None
     chosen = metric if metric in metrics else metrics[0]
@@ -316,26 +290,18 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
         top = (max if table.higher_is_better else min)(values.values(), default=None)
         is_ordered = table.higher_is_better is not None
         best[name.label] = {key for key, value in values.items() if is_ordered and value == top}
-    return Transfer(
-        metric=chosen,
-        metrics=metrics,
-        tested=[one.label for one in table.lines],
-        lines=[
-            TransferLine(
-                trained=trained_on(row.card),
-                row=row,
-                cells=[
-                    TransferCell(
-                        text=table.text(name.label, row),
-                        is_trained_on=_saw(row, name.label),
-                        is_best=row.evaluation in best[name.label],
-                    )
-                    for name in table.lines
-                ],
-            )
-            for row in sorted(rows, key=lambda row: trained_on(row.card))
-        ],
-    )
+    lines = []
+    for row in sorted(rows, key=lambda row: trained_on(row.card)):
+        cells = [
+            {
+                "text": table.text(label, row),
+                "is_trained_on": _saw(row, label),
+                "is_best": row.evaluation in best[label],
+            }
+            for label in best
+        ]
+        lines.append({"trained": trained_on(row.card), "row": row, "cells": cells})
+    return {"metric": chosen, "metrics": metrics, "tested": list(best), "lines": lines}
 
 
 def _saw(row: Row, label: str) -> bool:

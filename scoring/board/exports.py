@@ -9,7 +9,7 @@ from typing import Any
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
 from scoring.board.confirming import Confirmation, confirmation_of
-from scoring.board.differences import ClassTable, System, class_table, dimensions_of, metrics_of
+from scoring.board.differences import ClassTable, System, class_table, classes_of, metrics_of
 from scoring.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
 from scoring.board.manual_scores import ManualScores, manual_scores_of, written
 from scoring.board.public_results import Overall
@@ -308,7 +308,7 @@ def _number(
 
 
 def _class_tables(board: Board) -> Iterator[ClassTable]:
-    for dimension in dimensions_of(board):
+    for dimension in classes_of(board):
         for metric in metrics_of(board, dimension):
             yield class_table(board, board.rows, dimension, metric)
 

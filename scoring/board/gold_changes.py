@@ -1,6 +1,6 @@
 """What a new version of the gold changes: ranks and numbers before and after."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -11,27 +11,7 @@ from scoring.models import Evaluation
 from tasks.models import Gold, Phase, Submission
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    system: str
-    team: str | None
-    rank_before: str
-    rank_after: str
-    before: str
-    after: str
-    difference: str
-    moved: str
-
-
-def version_before(gold: Gold) -> Gold | None:
-    return (
-        Gold.objects.filter(task=gold.task_id, split=gold.split, number__lt=gold.number)
-        .order_by("-number")
-        .first()
-    )
-
-
-def changes(before: Board, after: Board) -> list[Change]:
+def changes(before: Board, after: Board) -> list[dict[str, Any]]:
     """A team is found by its name, since another of its runs may count now; a baseline by its system."""
     all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
@@ -49,26 +29,23 @@ def changes(before: Board, after: Board) -> list[Change]:
         row = new[key] if key in new else old[key]
         first, last = value(was, before), value(now, after)
         rank_before, rank_after = before.rank_of(was) if was else "", after.rank_of(now) if now else ""
+        moved = ""
+        if rank_before != rank_after and was and now and was.rank is not None and now.rank is not None:
+            rises = (now.rank, now.rank_high or 0) < (was.rank, was.rank_high or 0)
+            moved = _("up") if rises else _("down")
         rows.append(
-            Change(
-                system=row.system,
-                team=row.display_name,
-                rank_before=rank_before,
-                rank_after=rank_after,
-                moved=_moved(was, now, is_same=rank_before == rank_after),
-                before=shown(first, scale) if first is not None else "",
-                after=shown(last, scale) if last is not None else "",
-                difference=shown(last - first, scale) if first is not None and last is not None else "",
-            )
+            {
+                "system": row.system,
+                "team": row.display_name,
+                "rank_before": rank_before,
+                "rank_after": rank_after,
+                "moved": moved,
+                "before": "" if first is None else shown(first, scale),
+                "after": "" if last is None else shown(last, scale),
+                "difference": "" if first is None or last is None else shown(last - first, scale),
+            }
         )
     return rows
-
-
-def _moved(was: Row | None, now: Row | None, *, is_same: bool) -> str:
-    """Nothing where a rank is printed as it was."""
-    if is_same or was is None or now is None or was.rank is None or now.rank is None:
-        return ""
-    return _("up") if (now.rank, now.rank_high or 0) < (was.rank, was.rank_high or 0) else _("down")
 
 
 def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
@@ -77,26 +54,7 @@ def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
     return (row.team_slug, "") if row.team_slug else (None, row.system)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunChange:
-    metric: str
-    before: str
-    after: str
-    old: Gold
-    new: Gold
-    rank_before: str
-    rank_after: str
-
-    @property
-    def is_changed(self) -> bool:
-        return self.before != self.after
-
-    @property
-    def metric_label(self) -> str:
-        return metric_label(self.metric)
-
-
-def change_of_run(submission: Submission, newest: Evaluation, viewer: object) -> RunChange | None:
+def change_of_run(submission: Submission, newest: Evaluation, viewer: object) -> dict[str, Any] | None:
     """None where the run met no other gold before. Ranks are those that the viewer may see."""
     earlier = (
         Evaluation.objects.filter(
@@ -112,15 +70,17 @@ def change_of_run(submission: Submission, newest: Evaluation, viewer: object) ->
     first, last = (next(iter(evaluation.scores.all()), None) for evaluation in (earlier, newest))
     if first is None or last is None:
         return None
-    return RunChange(
-        metric=last.metric,
-        before=shown(first.value, first.scale, is_infinite=first.is_infinite),
-        after=shown(last.value, last.scale, is_infinite=last.is_infinite),
-        old=earlier.gold,
-        new=newest.gold,
-        rank_before=_rank(submission, earlier, viewer),
-        rank_after=_rank(submission, newest, viewer),
-    )
+    before, after = (shown(one.value, one.scale, is_infinite=one.is_infinite) for one in (first, last))
+    return {
+        "metric_label": metric_label(last.metric),
+        "before": before,
+        "after": after,
+        "is_changed": before != after,
+        "old": earlier.gold,
+        "new": newest.gold,
+        "rank_before": _rank(submission, earlier, viewer),
+        "rank_after": _rank(submission, newest, viewer),
+    }
 
 
 def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str:
@@ -131,7 +91,8 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str
 def boards(
     phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> tuple[Board, Board] | None:
-    before = version_before(gold)
+    earlier = Gold.objects.filter(task=gold.task_id, split=gold.split, number__lt=gold.number)
+    before = earlier.order_by("-number").first()
     if before is None:
         return None
     old, new = (

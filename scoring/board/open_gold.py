@@ -1,6 +1,5 @@
 """Gold that its organisers give out, and with it the runs on a board, so that anybody can check a number."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -37,37 +36,7 @@ def reads_instances(phase: Phase, audience: Audience, viewer: object) -> bool:
 OF_INSTANCES = ("long_inputs", "long_outputs", "printed_self_references", "self_references")
 
 
-@dataclass(frozen=True)
-class Line:
-    label: str
-    inputs: dict[str, Any]
-    gold: dict[str, Any]
-
-    @property
-    def shares(self) -> dict[str, float]:
-        counts = {**self.inputs, **self.gold}
-        return {name: 100 * counts[name] / counts["instances"] for name in OF_INSTANCES if name in counts}
-
-
-@dataclass(frozen=True)
-class DescribedSplit:
-    split: str
-    gold: Gold
-    has_gold: bool
-
-    @property
-    def lines(self) -> list[Line]:
-        return [
-            Line(
-                _("all data sets") if row["name"] is None else row["name"],
-                row["inputs"],
-                row["gold"] if self.has_gold else {},
-            )
-            for row in self.gold.statistics
-        ]
-
-
-def described_splits(task: Task, viewer: object) -> list[DescribedSplit]:
+def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
     """Organisers see every split; others those with released inputs, and of gold what they may have."""
     is_organiser = may_organise(viewer, task.season)
     phases: dict[str, list[Phase]] = {}
@@ -79,5 +48,14 @@ def described_splits(task: Task, viewer: object) -> list[DescribedSplit]:
         if gold is None or not (is_organiser or any(inputs_are_free(phase) for phase in group)):
             continue
         has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in group)
-        splits.append(DescribedSplit(split, gold, has_gold))
+        lines = []
+        for row in gold.statistics:
+            inputs, own = row["inputs"], row["gold"] if has_gold else {}
+            counts = {**inputs, **own}
+            shares = {
+                name: 100 * counts[name] / counts["instances"] for name in OF_INSTANCES if name in counts
+            }
+            label = _("all data sets") if row["name"] is None else row["name"]
+            lines.append({"label": label, "inputs": inputs, "gold": own, "shares": shares})
+        splits.append({"split": split, "gold": gold, "has_gold": has_gold, "lines": lines})
     return splits

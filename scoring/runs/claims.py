@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -23,16 +22,6 @@ FALLBACKS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """Some responses of a run; ``number`` counts from 1."""
-
-    number: int
-    pages: int
-    total: int
-    responses: list[dict[str, Any]]
-
-
 def has_claims(evaluation: Evaluation) -> bool:
     has_any = any(score.metric.startswith(METRICS) for score in evaluation.scores.all())
     return has_any and not evaluation.withheld
@@ -40,7 +29,8 @@ def has_claims(evaluation: Evaluation) -> bool:
 
 def page_of(
     evaluation: Evaluation, number: int, name: str, *, shows_labels: bool, shows_passages: bool
-) -> Page:
+) -> dict[str, Any]:
+    """Some responses of a run; the page's ``number`` counts from 1."""
     with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
@@ -59,7 +49,8 @@ def page_of(
                 "passages": [(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
             }
         )
-    return Page(number=number, pages=max(1, math.ceil(total / AT_A_TIME)), total=total, responses=responses)
+    pages = max(1, math.ceil(total / AT_A_TIME))
+    return {"number": number, "pages": pages, "total": total, "responses": responses}
 
 
 def claims_of(evaluation: Evaluation, names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
@@ -140,34 +131,8 @@ STEP, TOP, BELOW = 22.0, 20.0, 26.0
 ROOT = "ROOT"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Word:
-    text: str
-    x: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arc:
-    """From a head to what depends on it, where the arrow's point is."""
-
-    path: str
-    point: str
-    label: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawing:
-    width: float
-    height: float
-    baseline: float
-    words: list[Word]
-    arcs: list[Arc]
-    sentence: str
-
-
-def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Drawing:
+def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> dict[str, Any]:
+    """Arcs lead from a head to what depends on it, where the arrow's point is."""
     widths = [
         max(NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING)
         for token, relation in zip(tokens, relations, strict=True)
@@ -175,21 +140,18 @@ def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str
     middles = [sum(widths[:place]) + width / 2 for place, width in enumerate(widths)]
     levels = _levels(heads)
     baseline = TOP + STEP * (max(levels.values(), default=0) + 1)
-    arcs = [
-        Arc(
-            path=f"M {middles[place]:.1f} {TOP:.1f} L {middles[place]:.1f} {baseline:.1f}",
-            point=_point(middles[place], baseline),
-            label=ROOT,
-            x=round(middles[place], 1),
-            y=TOP - 6,
-        )
-        if head == place
-        else _arc(
-            middles[head], middles[place], baseline, baseline - STEP * (levels[place] + 0.6), relations[place]
-        )
-        for place, head in enumerate(heads)
-    ]
-    words = [Word(text=token, x=round(middles[place], 1)) for place, token in enumerate(tokens)]
+    arcs = []
+    for place, (head, x) in enumerate(zip(heads, middles, strict=True)):
+        arc: dict[str, Any]
+        if head == place:
+            path = f"M {x:.1f} {TOP:.1f} L {x:.1f} {baseline:.1f}"
+            arc = {"path": path, "label": ROOT, "x": round(x, 1), "y": TOP - 6}
+        else:
+            top = baseline - STEP * (levels[place] + 0.6)
+            arc = {**_arc(middles[head], x, baseline, top), "label": relations[place], "y": top - 4}
+        base = baseline - 6
+        point = f"M {x - 4:.1f} {base:.1f} L {x + 4:.1f} {base:.1f} L {x:.1f} {baseline + 1:.1f} Z"
+        arcs.append({**arc, "point": point})
     phrases = [
         _("“%(token)s” is the root") % {"token": token}
         if head == place
@@ -197,33 +159,33 @@ def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str
         % {"token": token, "relation": relation, "head": tokens[head]}
         for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
     ]
-    return Drawing(
-        width=round(sum(widths)),
-        height=round(baseline + BELOW),
-        baseline=round(baseline + 18),
-        words=words,
-        arcs=arcs,
-        sentence=f"{'; '.join(phrases)}.",
-    )
+    return {
+        "width": round(sum(widths)),
+        "height": round(baseline + BELOW),
+        "baseline": round(baseline + 18),
+        "words": [{"text": token, "x": round(x, 1)} for token, x in zip(tokens, middles, strict=True)],
+        "arcs": arcs,
+        "sentence": f"{'; '.join(phrases)}.",
+    }
 
 
 def _levels(heads: Sequence[int]) -> dict[int, int]:
     """Each dependent's arc one above the highest arc within its span."""
     spans = sorted(
-        ((abs(head - place), min(head, place), max(head, place), place) for place, head in enumerate(heads))
+        (abs(head - place), min(head, place), max(head, place), place)
+        for place, head in enumerate(heads)
+        if head != place
     )
     levels: dict[int, int] = {}
     within: list[tuple[int, int, int]] = []
-    for length, begin, end, place in spans:
-        if length == 0:
-            continue
+    for _length, begin, end, place in spans:
         inside = [level for first, last, level in within if begin <= first and last <= end]
         levels[place] = max(inside, default=-1) + 1
         within.append((begin, end, levels[place]))
     return levels
 
 
-def _arc(head: float, dependent: float, baseline: float, top: float, label: str) -> Arc:
+def _arc(head: float, dependent: float, baseline: float, top: float) -> dict[str, Any]:
     """Leaves its head a little towards the dependent, so that arcs of one head stand apart."""
     begin = head + (6 if dependent > head else -6)
     bend = min(14.0, abs(dependent - begin) / 2)
@@ -233,14 +195,4 @@ def _arc(head: float, dependent: float, baseline: float, top: float, label: str)
         f"{begin + towards:.1f} {top:.1f} L {dependent - towards:.1f} {top:.1f} "
         f"C {dependent:.1f} {top:.1f} {dependent:.1f} {top:.1f} {dependent:.1f} {baseline:.1f}"
     )
-    return Arc(
-        path=path,
-        point=_point(dependent, baseline),
-        label=label,
-        x=round((begin + dependent) / 2, 1),
-        y=top - 4,
-    )
-
-
-def _point(x: float, y: float) -> str:
-    return f"M {x - 4:.1f} {y - 6:.1f} L {x + 4:.1f} {y - 6:.1f} L {x:.1f} {y + 1:.1f} Z"
+    return {"path": path, "x": round((begin + dependent) / 2, 1)}

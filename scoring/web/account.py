@@ -205,7 +205,7 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @require_safe
-def background_job(request: HttpRequest, pk: int, template: str = "background/job.html") -> HttpResponse:
+def background_job(request: HttpRequest, pk: int, part: str = "job.html") -> HttpResponse:
     """How far a background job is; `_status.html` is the part that asks for itself again until it ends."""
     try:
         job = job_for(request.user, pk)
@@ -225,4 +225,4 @@ def background_job(request: HttpRequest, pk: int, template: str = "background/jo
         "problems": job.problems,
         "more": job.more,
     }
-    return private(render(request, template, context))
+    return private(render(request, f"background/{part}", context))

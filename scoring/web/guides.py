@@ -31,27 +31,6 @@ API = "api"
 MAX_QUERY = 100
 
 
-@dataclass(frozen=True)
-class Field:
-    name: str
-    kind: str
-    is_required: bool
-    words: str
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What stands in the description of one method of an address."""
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    fields: list[Field]
-    answers: list[tuple[str, str]]
-    example: str
-
-
 @require_safe
 def guide_list(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").replace("\0", " ").strip()[:MAX_QUERY]
@@ -68,43 +47,45 @@ def guide(request: HttpRequest, guide: str) -> HttpResponse:
 
 
 @cache
-def operations() -> list[Operation]:
+def operations() -> list[dict[str, Any]]:
+    """What stands in the description of each method of each address."""
     with translation.override(ENGLISH):
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     components = schema["components"]["schemas"]
     return [
-        Operation(
-            method=method.upper(),
-            path=path,
-            name=operation["operationId"],
-            summary=operation["summary"],
-            fields=[*_parameters(operation), *_sent(operation, components)],
-            answers=[
+        {
+            "method": method.upper(),
+            "path": path,
+            "name": operation["operationId"],
+            "summary": operation["summary"],
+            "fields": list(_fields(operation, components)),
+            "answers": [
                 (code, answer["description"])
                 for code, answer in sorted(operation["responses"].items())
                 if code != "default"
             ],
-            example=_example(operation),
-        )
+            "example": _example(operation),
+        }
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
 
 
-def _parameters(operation: Mapping[str, Any]) -> Iterator[Field]:
+def _fields(operation: Mapping[str, Any], components: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "header" or parameter.get("description"):
-            kind = f"{parameter['schema'].get('type', '')}, {parameter['in']}"
-            words = parameter.get("description", "")
-            yield Field(parameter["name"], kind, parameter.get("required", False), words)
-
-
-def _sent(operation: Mapping[str, Any], components: Mapping[str, Any]) -> Iterator[Field]:
+            yield {
+                "name": parameter["name"],
+                "kind": f"{parameter['schema'].get('type', '')}, {parameter['in']}",
+                "is_required": parameter.get("required", False),
+                "words": parameter.get("description", ""),
+            }
     for media in operation.get("requestBody", {}).get("content", {}).values():
         form = components[media["schema"]["$ref"].rpartition("/")[2]]
         for name, part in form["properties"].items():
             kind = "file" if part.get("format") == "binary" else part.get("type", "string")
-            yield Field(name, kind, name in form.get("required", ()), part.get("description", ""))
+            is_required, words = name in form.get("required", ()), part.get("description", "")
+            yield {"name": name, "kind": kind, "is_required": is_required, "words": words}
 
 
 def _example(operation: Mapping[str, Any]) -> str:

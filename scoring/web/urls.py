@@ -1,6 +1,7 @@
 """The pages for readers and participants; those of organisers are in `organise`."""
 
 from scoring.acts.runs import CHANGES
+from scoring.exchange.formats import FORMATS
 from scoring.web import account, annotate, guides, harvesting, operate, teams
 from scoring.web.boards import board, classes, files, sections, standing
 from scoring.web.pages import page
@@ -42,12 +43,7 @@ urlpatterns = [
     page("overview-paper/<slug:season>.zip", papers.archive, "overview-paper-zip"),
     page("overview-paper/<slug:season>/files/<path:rest>", papers.one_file, "overview-paper-file"),
     page("jobs/<int:pk>/", account.background_job, "background-job"),
-    page(
-        "jobs/<int:pk>/status/",
-        account.background_job,
-        "background-job-status",
-        template="background/_status.html",
-    ),
+    page("jobs/<int:pk>/status/", account.background_job, "background-job-status", part="_status.html"),
     page("report/", operate.report, "report"),
     page("terms/<slug:season>/", messages.terms, "terms"),
     # A task cannot have this slug.
@@ -60,8 +56,8 @@ urlpatterns = [
     ),
     page("submissions/together/<int:pk>/", upload.bundle, "bundle"),
     page("seasons/<slug:season>/<slug:task>/", overview.task, "task"),
-    page("seasons/<slug:season>/<slug:task>/<slug:phase>/inputs.zip", overview.inputs, "inputs"),
-    page("seasons/<slug:season>/<slug:task>/<slug:phase>/submit/", upload.upload, "upload"),
+    page(f"{PHASE}inputs.zip", overview.inputs, "inputs"),
+    page(f"{PHASE}submit/", upload.upload, "upload"),
     page("metrics", operate.metrics, "metrics"),
     page("operate/", operate.operate, "operate"),
     page("operate/mails/", operate.mails, "operate-mails"),
@@ -102,20 +98,19 @@ urlpatterns = [
     page("published/<slug:key>/", papers.paper, "paper"),
     page("published/<slug:key>/paper.bib", files.paper_bib, "paper-bib"),
     page("published/seasons/<slug:season>/", papers.reproduced, "reproduced"),
-    page("seasons/<slug:season>/<slug:task>/published.csv", papers.published_csv, "published-csv"),
-    page("seasons/<slug:season>/<slug:task>/published.json", papers.published_json, "published-json"),
+    *(
+        page(
+            f"seasons/<slug:season>/<slug:task>/published.{form}",
+            papers.published_file,
+            f"published-{form}",
+            form=form,
+        )
+        for form in papers.PUBLISHED
+    ),
     *(
         page(f"{PHASE}board.{suffix}", files.board_export, f"board-{suffix.partition('.')[0]}", suffix=suffix)
-        for suffix in (
-            "csv",
-            "json",
-            "xlsx",
-            "tex",
-            "bib",
-            "every-eval-ever.zip",
-            "ir-metadata.zip",
-            "papers-with-code.json",
-        )
+        for suffix in FORMATS
+        if suffix != "hugging-face.zip"
     ),
     page(f"{PHASE}board.hugging-face.zip", files.board_hugging_face, "board-hugging-face"),
     page(f"{PHASE}board.atom", harvesting.of_board, "board-feed"),
@@ -124,11 +119,11 @@ urlpatterns = [
     page(f"{PHASE}snapshots/<slug:digest>/board.json", files.snapshot_json, "snapshot-json"),
     page(f"{PHASE}snapshots/<slug:digest>/board.bib", files.snapshot_bib, "snapshot-bib"),
     page(f"{PHASE}teams/<slug:slug>/badge.svg", files.team_badge, "team-badge"),
-    page(
-        f"{PHASE}teams/<slug:slug>/systems/<slug:system>/badge.svg", files.system_badge, "team-system-badge"
+    page(f"{PHASE}teams/<slug:slug>/systems/<slug:system>/badge.svg", files.team_badge, "team-system-badge"),
+    *(
+        page(f"{PHASE}classes.{form}", files.classes_file, f"classes-{form}", form=form)
+        for form in files.CLASSES
     ),
-    page(f"{PHASE}classes.csv", files.classes_csv, "classes-csv"),
-    page(f"{PHASE}classes.json", files.classes_json, "classes-json"),
     page(f"{PHASE}classes.tex", files.classes_tex, "classes-tex"),
     page(f"{PHASE}changes/", standing.changes_of_gold, "gold-changes"),
     page(f"{PHASE}confidence/", sections.confidence, "confidence"),

@@ -61,14 +61,14 @@ def numbers_of_site() -> dict[str, Any]:
 
 def board_of(phase: Any, rules: str) -> dict[str, Any]:
     """What an organiser is shown of a board: the rows in its order; intervals and leaders by class."""
-    from scoring.board.differences import class_table, dimensions_of, metrics_of
+    from scoring.board.differences import class_table, classes_of, metrics_of
     from scoring.board.leaders import leaders_of
     from scoring.board.standings import standings
     from scoring.board.visibility import Audience
 
     board = standings(phase, None, rules, audience=Audience.ORGANISER)
     classes = {}
-    for dimension in dimensions_of(board):
+    for dimension in classes_of(board):
         for metric in metrics_of(board, dimension):
             table = class_table(board, board.systems, dimension, metric)
             classes[f"{dimension}, {metric}"] = {

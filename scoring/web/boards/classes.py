@@ -34,7 +34,7 @@ from scoring.board.differences import (
     transfer_of,
 )
 from scoring.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
-from scoring.board.leaders import Leaders, leaders_of
+from scoring.board.leaders import leaders_of
 from scoring.board.open_gold import reads_instances
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
@@ -121,8 +121,10 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
 def _part(
     board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
 ) -> dict[str, Any]:
-    everywhere = _ordered(class_table(board, board.rows[:MAX_IN_HEAT_MAP], dimension, metric), query)
-    table = _ordered(class_table(board, chosen, dimension, metric), query)
+    everywhere, table = (
+        _ordered(class_table(board, some, dimension, metric), query)
+        for some in (board.rows[:MAX_IN_HEAT_MAP], chosen)
+    )
     pending = Evaluation.objects.filter(
         pk__in=[row.evaluation for row in chosen], has_class_intervals=False
     ).values_list("pk", flat=True)
@@ -133,6 +135,15 @@ def _part(
         assert isinstance(row, Row)
         asked = InstancesQuery(rules=board.rules, metric=metric, of_class=f"{dimension}:{label}")
         return reverse("submission-instances", args=[row.submission]) + asked.with_()
+
+    def cell(label: str, row: System) -> dict[str, Any]:
+        low, high = table.intervals.get((label, row.evaluation), (None, None))
+        return {
+            "text": table.text(label, row),
+            "interval": interval(low, high, table.scale),
+            "is_best": leaders.significant.get(label) == row.evaluation,
+            "href": leads(label, row),
+        }
 
     return {
         "dimension": dimension,
@@ -145,19 +156,14 @@ def _part(
         "is_compared": leaders.is_known,
         "has_marks": bool(leaders.significant),
         "has_best": everywhere.higher_is_better is not None,
-        "significant": charts.significant_in_words(everywhere, leaders.significant)
-        if leaders.is_known
-        else "",
+        "significant": leaders.is_known and charts.significant_in_words(everywhere, leaders.significant),
         "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.hidden else 0,
         "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
         "lines": [
             {
                 "label": class_label(name.label),
                 "support": name.support,
-                "cells": [
-                    _cell(table, name.label, row, leaders) | {"href": leads(name.label, row)}
-                    for row in table.systems
-                ],
+                "cells": [cell(name.label, row) for row in table.systems],
             }
             for name in table.lines
         ],
@@ -177,15 +183,6 @@ def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
         None,
     )
     return in_order_of(table, row, is_reversed=query.order.startswith("-")) if row else table
-
-
-def _cell(table: ClassTable, label: str, row: System, leaders: Leaders) -> dict[str, Any]:
-    low, high = table.intervals.get((label, row.evaluation), (None, None))
-    return {
-        "text": table.text(label, row),
-        "interval": interval(low, high, table.scale),
-        "is_best": leaders.significant.get(label) == row.evaluation,
-    }
 
 
 #: Each system against the gold of a data set with its own sentences there, or with its mean over all of them.
@@ -224,11 +221,12 @@ def discourse(request: HttpRequest, phase: Phase) -> Answer:
 def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dict[str, Any]:
     scheme = query.scheme if query.scheme in schemes else schemes[0]
     compared = board.rows[:MAX_IN_HEAT_MAP]
-    evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
-        [row.evaluation for row in compared]
-    )
-    labelled = [(row, label_shares.label_counts_of(evaluations[row.evaluation], scheme)) for row in compared]
-    counted = [(row, counts) for row, counts in labelled if counts is not None]
+    evaluations = Evaluation.objects.select_related("phase__task").in_bulk(row.evaluation for row in compared)
+    counted = [
+        (row, counts)
+        for row in compared
+        if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme)) is not None
+    ]
     hidden = hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
     datasets = [
         name
@@ -236,9 +234,15 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
         if name not in hidden.get(label_shares.DATASET, ())
     ]
     dataset = query.dataset if query.dataset in datasets else ""
-    drawn = _chosen(counted, query.systems)
+    named = [(row, own) for row, own in counted if row.submission in query.systems]
+    with_labels = [(row, own) for row, own in counted if own.sentences(RUN)]
+    drawn = named[: label_shares.MAX_DRAWN] or (with_labels or counted)[:CHOSEN_AT_FIRST]
     wanted = {row.evaluation for row, _ in drawn}
-    divergences, shares = _divergences(counted, datasets, query.form), _shares(drawn, dataset)
+    divergences = _divergences(counted, datasets, query.form)
+    of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
+    of_runs = [(row.system, own, RUN) for row, own in drawn]
+    labels, lines = label_shares.share_lines([*of_gold, *of_runs], dataset)
+    bars = label_shares.share_bars(labels, lines)
     return {
         **place_of(board.phase),
         "carried": query.pairs(dataset=dataset, systems=()),
@@ -254,31 +258,21 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
         "is_published": query.form == PUBLISHED,
         "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
         **divergences,
-        **shares,
-        "figures": {"divergences": divergences["heat"], "label-shares": shares["bars"]},
+        "bars": bars,
+        "labels": labels,
+        "share_lines": label_shares.written(lines),
+        "figures": {"divergences": divergences["heat"], "label-shares": bars},
         "figure_address": lambda name: query.with_(figure=name),
     }
-
-
-def _chosen(
-    counted: Sequence[tuple[Row, label_shares.LabelCounts]], wanted: Sequence[int]
-) -> Sequence[tuple[Row, label_shares.LabelCounts]]:
-    named = [(row, own) for row, own in counted if row.submission in wanted]
-    labelled = [(row, own) for row, own in counted if own.sentences(RUN)]
-    return named[: label_shares.MAX_DRAWN] or (labelled or counted)[:CHOSEN_AT_FIRST]
 
 
 def _divergences(
     counted: Sequence[tuple[Row, label_shares.LabelCounts]], datasets: Sequence[str], form: str
 ) -> dict[str, Any]:
-    divergences = [
-        [
-            own.published_divergence(dataset) if form == PUBLISHED else own.divergence(dataset)
-            for dataset in datasets
-        ]
-        for _, own in counted
-    ]
-    values = [[None if math.isnan(value) else value for value in line] for line in divergences]
+    values: list[list[float | None]] = []
+    for _row, own in counted:
+        of = own.published_divergence if form == PUBLISHED else own.divergence
+        values.append([None if math.isnan(value) else value for value in map(of, datasets)])
     lines = [
         {
             "system": row.system,
@@ -292,18 +286,6 @@ def _divergences(
         "lines": lines,
         "gold_labelled": label_shares.sources_in_words(counted[0][1], "gold") if counted else "",
         "heat": label_shares.divergence_map([row.system for row, _ in counted], datasets, values),
-    }
-
-
-def _shares(drawn: Sequence[tuple[Row, label_shares.LabelCounts]], dataset: str) -> dict[str, Any]:
-    named = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
-    labels, lines = label_shares.share_lines(
-        [*named, *((row.system, own, RUN) for row, own in drawn)], dataset
-    )
-    return {
-        "bars": label_shares.share_bars(labels, lines),
-        "labels": labels,
-        "share_lines": label_shares.written(lines),
     }
 
 
@@ -345,8 +327,8 @@ def transfer(request: HttpRequest, phase: Phase) -> Answer:
     return {
         "board": board,
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
-        "metrics": query.choices("metric", matrix.metrics, matrix.metric, metric_label),
-        "metric_label": metric_label(matrix.metric),
+        "metrics": query.choices("metric", matrix["metrics"], matrix["metric"], metric_label),
+        "metric_label": metric_label(matrix["metric"]),
         "matrix": matrix,
         "printed": printed_transfers(phase.task),
     }

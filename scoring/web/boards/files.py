@@ -1,7 +1,6 @@
 """The rows of a board as files, and snapshots of boards and what cites them."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
-from citeboard.core.query import Query, numbers_from
 from citeboard.core.words import sentence
 from scoring.board import exports
 from scoring.board.cache import SECONDS, digest_of, phase_page
@@ -43,6 +41,7 @@ from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chos
 from scoring.board.snapshots import keep, keep_cited, snapshot_for
 from scoring.board.standings import Board, Row, standing_of, standings
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
+from scoring.comparison.contenders import SeveralQuery
 from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
 from scoring.exchange.figure_files import converted, file_forms
 from scoring.exchange.formats import JSON, ZIP, as_file, as_hugging_face, badge, board_file
@@ -61,21 +60,19 @@ from tasks.seasons.access import phase_for, season_for
 @readable_anywhere
 @require_safe
 def board_export(request: HttpRequest, season: str, task: str, phase: str, suffix: str) -> HttpResponse:
-    return board_file(_results(request, season, task, phase), suffix)
+    board, rows = _exported(request, season, task, phase)
+    return board_file(Results(board, rows, TableChoice.of(request.GET)), suffix)
+
+
+CLASSES = {"csv": ("text/csv; charset=utf-8", exports.classes_csv), "json": (JSON, exports.classes_json)}
 
 
 @readable_anywhere
 @require_safe
-def classes_csv(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def classes_file(request: HttpRequest, season: str, task: str, phase: str, form: str) -> HttpResponse:
+    content_type, written = CLASSES[form]
     board = _with_systems(request, season, task, phase)
-    return as_file(exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
-
-
-@readable_anywhere
-@require_safe
-def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    board = _with_systems(request, season, task, phase)
-    return as_file(exports.classes_json(board), JSON, board, "classes.json")
+    return as_file(written(board), content_type, board, f"classes.{form}")
 
 
 @require_safe
@@ -104,15 +101,11 @@ def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> Htt
 @require_safe
 def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """With `?dataset=OWNER/NAME` results name that benchmark of the Hub."""
-    results = _results(request, season, task, phase)
+    results = Results(*_exported(request, season, task, phase), TableChoice.of(request.GET))
     dataset = request.GET.get("dataset", "")
     if dataset and not re.fullmatch(HUB_DATASET, dataset):
         raise BadRequest(_("A data set of the Hub is named by its owner and name, such as owner/name."))
     return as_file(as_hugging_face(results, dataset), ZIP, results.board, "hugging-face.zip")
-
-
-def _results(request: HttpRequest, season: str, task: str, phase: str) -> Results:
-    return Results(*_exported(request, season, task, phase), TableChoice.of(request.GET))
 
 
 def _exported(request: HttpRequest, season: str, task: str, phase: str) -> tuple[Board, list[Row]]:
@@ -132,40 +125,21 @@ SVG = "image/svg+xml"
 
 
 @readable_anywhere
-@require_safe
-def team_badge(request: HttpRequest, season: str, task: str, phase: str, slug: str) -> HttpResponse:
-    """The rank of the run that counts for a team now, under the rules that rank."""
-    return _badge(request, _public_phase(request, season, task, phase), slug)
-
-
-@readable_anywhere
-@require_safe
-def system_badge(
-    request: HttpRequest, season: str, task: str, phase: str, slug: str, system: str
-) -> HttpResponse:
-    """The rank of one system of a team, where it stands on the board."""
-    return _badge(request, _public_phase(request, season, task, phase), slug, system)
-
-
-def _public_phase(request: HttpRequest, season: str, task: str, phase: str) -> Phase:
-    """A phase whose board says to everybody who stands where. Raises Http404."""
-    found = phase_for(request.user, season, task, phase)
-    if visibility_of(found, Audience.PUBLIC) == Visibility.NOTHING:
+@phase_readers.page()
+def team_badge(request: HttpRequest, phase: Phase, slug: str, system: str = "") -> Answer:
+    """The rank of the run that counts for a team now under the rules that rank, or of one of its systems."""
+    if visibility_of(phase, Audience.PUBLIC) == Visibility.NOTHING:
         raise Http404(_("The ranks of this board are not published."))
-    if not shows_teams(found, Audience.PUBLIC):
+    if not shows_teams(phase, Audience.PUBLIC):
         raise Http404(_("Whose the systems of this board are is not published."))
-    return found
-
-
-def _badge(request: HttpRequest, phase: Phase, team: str, system: str = "") -> HttpResponse:
-    get_object_or_404(Registration.objects.approved(), season=phase.task.season_id, team__slug=team)
+    get_object_or_404(Registration.objects.approved(), season=phase.task.season_id, team__slug=slug)
 
     def body() -> str:
         board = standings(phase, None, audience=Audience.PUBLIC)
-        own = [row for row in board.rows if row.team_slug == team and system in ("", system_slug(row.system))]
+        own = [row for row in board.rows if row.team_slug == slug and system in ("", system_slug(row.system))]
         return badge(board, next((row for row in own if row.rank is not None), None))
 
-    return phase_page(request, phase, Audience.PUBLIC, (team, system), body, content_type=SVG)
+    return phase_page(request, phase, Audience.PUBLIC, (slug, system), body, content_type=SVG)
 
 
 FORMS = {"md": ("text/markdown; charset=utf-8", as_markdown), "json": ("application/json", as_json)}
@@ -173,8 +147,7 @@ FORMS = {"md": ("text/markdown; charset=utf-8", as_markdown), "json": ("applicat
 
 @phase_readers.page("boards/data_sheet.html")
 def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
-    sheet = _sheet(request, phase)
-    return {"sections": sections(sheet), "forms": list(FORMS)}
+    return {"sections": sections(_sheet(request, phase)), "forms": list(FORMS)}
 
 
 @phase_readers.page()
@@ -254,6 +227,14 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
     competes = row["kind"] not in Submission.TEAMLESS
     owner = str(row["team"] or _("a team")) if competes else str(Submission.Kind(row["kind"]).label)
     contrastive = _("contrastive") if row["kind"] == Submission.Kind.CONTRASTIVE else ""
+    numbers = []
+    for column in columns:
+        value = around = ""
+        if cell := row["scores"].get(column["name"]):
+            told = {"is_infinite": cell.get("infinite", False), "withheld": cell.get("withheld", "")}
+            value = shown(cell["value"], column["scale"], **told)
+            around = interval(cell["low"], cell["high"], column["scale"])
+        numbers.append((value, around))
     return {
         "submission": row["submission"],
         "rank": rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
@@ -261,16 +242,8 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
         "team": ", ".join(filter(None, (owner, contrastive))),
         "marks": [words for _, words in marks_of(row.get("card", {}))],
         "is_team": competes and row["kind"] != Submission.Kind.CONTRASTIVE,
-        "numbers": [_number(row["scores"].get(column["name"]), column["scale"]) for column in columns],
+        "numbers": numbers,
     }
-
-
-def _number(cell: dict[str, Any] | None, scale: float) -> tuple[str, str]:
-    if cell is None:
-        return "", ""
-    why = cell.get("withheld", "")
-    value = shown(cell["value"], scale, is_infinite=cell.get("infinite", False), withheld=why)
-    return value, interval(cell["low"], cell["high"], scale)
 
 
 @season_readers.page()
@@ -310,7 +283,7 @@ def _bibtex(citation: Citation) -> HttpResponse:
 def board_card(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """The picture of a board for those who link to it; of one run or of two where they are named."""
     found = phase_for(None, season, task, phase)
-    runs = CardQuery.of(request.GET).runs
+    runs = SeveralQuery.of(request.GET).runs
     places = public_places(found, runs) if runs else public_top(found)
     metric = next((place.metric for place in places if place.metric), None)
     label = metric_label(metric) if metric else ""
@@ -318,11 +291,6 @@ def board_card(request: HttpRequest, season: str, task: str, phase: str) -> Http
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
     return _png(share_card(found.task.title, facts, heading, [_card_row(place) for place in places], foot))
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardQuery(Query):
-    runs: tuple[int, ...] = numbers_from("run")
 
 
 @require_safe
@@ -360,10 +328,7 @@ def _png(svg: str) -> HttpResponse:
     if "png" not in file_forms():
         raise Http404(_("Pictures cannot be made here."))
     key = f"share-card:{digest_of(svg)}"
-    picture: bytes | None = caches["pages"].get(key)
-    if picture is None:
-        picture = converted(svg.encode(), "png", scale=1.0)
-        caches["pages"].set(key, picture, SECONDS)
+    picture = caches["pages"].get_or_set(key, lambda: converted(svg.encode(), "png", scale=1.0), SECONDS)
     response = HttpResponse(picture, content_type="image/png")
     response["Cache-Control"] = "public, max-age=600"
     return response

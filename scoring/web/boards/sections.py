@@ -1,8 +1,9 @@
 """The sections below a board. Each is a page of its own, which the board page fetches once it is there."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -25,14 +26,14 @@ from scoring.board.standings import Board, Column
 from scoring.board.visibility import audience_of, may_see_instances
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
-from scoring.human.metric_correlation import Line, Values, judged, lines, rated
+from scoring.human.metric_correlation import judged, lines, rated
 from scoring.models import Evaluation, JudgedRun
 from scoring.publications.paper_view import PaperView, paper_tables
-from scoring.publications.published import WIDTHS, PublishedTable, leading_of_each
+from scoring.publications.published import WIDTHS, leading_of_each
 from scoring.runs.results import reliability
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.stats.people_and_labels import RATINGS
-from scoring.web.pages import Answer, phase_readers, place_of
+from scoring.web.pages import Answer, View, phase_readers, place_of
 from tasks.models import Phase
 from tasks.seasons.access import may_organise
 
@@ -140,6 +141,23 @@ def section_page(
     return phase_page(request, phase, audience, query, body, is_part, *seen, content_type=content_type)
 
 
+def page_of(section: Section, asked: type[BoardQuery] = BoardQuery) -> Callable[[Callable[..., Any]], View]:
+    """A view from what the section shows of a board, as the address asks for it and the viewer may see it."""
+
+    def decorator(shown: Callable[..., Any]) -> View:
+        @phase_readers.page()
+        @wraps(shown)
+        def view(request: HttpRequest, phase: Phase) -> Answer:
+            query = asked.of(request.GET)
+            return section_page(
+                request, phase, section, query, lambda board: shown(board, query, request.user)
+            )
+
+        return view
+
+    return decorator
+
+
 @dataclass(frozen=True, kw_only=True)
 class CostQuery(BoardQuery):
     """``cost`` is the measure that scores are drawn against."""
@@ -147,13 +165,8 @@ class CostQuery(BoardQuery):
     cost: str = text_from("cost")
 
 
-@phase_readers.page()
-def costs(request: HttpRequest, phase: Phase) -> Answer:
-    query = CostQuery.of(request.GET)
-    return section_page(request, phase, COSTS, query, lambda board: _costs(board, query))
-
-
-def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
+@page_of(COSTS, CostQuery)
+def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
     reported = team_reported(board)
     measure = next(
         (cost for cost in reported.costs if cost.name == query.cost), next(iter(reported.costs), None)
@@ -164,45 +177,33 @@ def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
     for row in reported.rows:
         cell = row.scores.get(ranking.name) if ranking else None
         score = shown(cell.value, ranking.scale) if cell and ranking else ""
-        figures = [written(reported.value(row, measure)) for measure in reported.measures]
+        told = [written(reported.value(row, measure)) for measure in reported.measures]
         line = {"rank": board.rank_of(row), "system": row.system, "team": row.team, "score": score}
-        rows.append({**line, "figures": figures})
+        rows.append({**line, "figures": told})
+    figures = {}
+    if measure and ranking:
+        figures["costs-chart"] = quality_against(board, ranking, reported, measure)
     return {
         "metric_label": metric_label(ranking.metric) if ranking else "",
         "measures": reported.measures,
         "measure": measure,
         "choices": query.choices("cost", labels, measure.name if measure else "", labels.__getitem__),
-        "figures": {"costs-chart": quality_against(board, ranking, reported, measure)}
-        if measure and ranking
-        else {},
+        "figures": figures,
         "rows": rows,
     }
 
 
-@phase_readers.page()
-def pairings(request: HttpRequest, phase: Phase) -> Answer:
-    return section_page(request, phase, PAIRINGS, BoardQuery.of(request.GET), _pairings)
-
-
-def _pairings(board: Board) -> dict[str, Any]:
+@page_of(PAIRINGS)
+def pairings(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     found = pairings_of(board)
-    return {
-        "pairings": found,
-        "figures": {
-            f"pairing-{place}": one_against_another(pairing) for place, pairing in enumerate(found, start=1)
-        },
+    charts = {
+        f"pairing-{place}": one_against_another(pairing) for place, pairing in enumerate(found, start=1)
     }
+    return {"pairings": found, "figures": charts}
 
 
-@phase_readers.page()
-def confidence(request: HttpRequest, phase: Phase) -> Answer:
-    query = BoardQuery.of(request.GET)
-    return section_page(
-        request, phase, CONFIDENCE, query, lambda board: _confidence(board, query, request.user)
-    )
-
-
-def _confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
+@page_of(CONFIDENCE)
+def confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     """Of some systems, for whoever may see single instances: both tell more of the gold than scores do."""
     if not may_see_instances(board.phase, board.audience):
         return {"is_hidden": True}
@@ -223,12 +224,8 @@ def _confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, An
     return {"parts": parts, "figures": figures, "reads": reads}
 
 
-@phase_readers.page()
-def over_time(request: HttpRequest, phase: Phase) -> Answer:
-    return section_page(request, phase, OVER_TIME, BoardQuery.of(request.GET), _over_time)
-
-
-def _over_time(board: Board) -> dict[str, Any]:
+@page_of(OVER_TIME)
+def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     """The systems that compete, by when they were sent, with the best published value of the metric."""
     ranking = board.ranking
     if ranking is None:
@@ -286,35 +283,30 @@ def paper(request: HttpRequest, phase: Phase) -> Answer:
     tables = paper_tables(phase.task)
     if query.table is None or query.table > max(1, len(tables)):
         raise Http404(_("No such table is published of this kind of task."))
+    chosen = query.table - 1
+
+    def context(board: Board) -> dict[str, Any]:
+        if not tables:
+            return {}
+        names = {}
+        for place, (table, by_class) in enumerate(tables, start=1):
+            name = f"{table.table.paper.short}, {table.title}"
+            is_named = by_class and not table.placement.where
+            names[str(place)] = f"{name}, {table.dimension}" if is_named else name
+        shown, by_class = tables[chosen]
+        view = PaperView(shown=shown, board=board, by_class=by_class)
+        return {
+            "view": view,
+            "tables": query.choices("table", names, str(query.table), names.__getitem__),
+            "figures": {"paper-chart": view.bars} if len(view.lines) > 1 else {},
+        }
+
     seen = [table.table.paper.digest for table, _by_class in tables]
-    return section_page(request, phase, PAPER, query, lambda board: _as_printed(board, query, tables), *seen)
+    return section_page(request, phase, PAPER, query, context, *seen)
 
 
-def _as_printed(
-    board: Board, query: PrintedQuery, tables: Sequence[tuple[PublishedTable, bool]]
-) -> dict[str, Any]:
-    if not tables:
-        return {}
-    names = {}
-    for place, (table, by_class) in enumerate(tables, start=1):
-        name = f"{table.table.paper.short}, {table.title}"
-        names[str(place)] = f"{name}, {table.dimension}" if by_class and not table.placement.where else name
-    shown, by_class = tables[(query.table or 1) - 1]
-    view = PaperView(shown=shown, board=board, by_class=by_class)
-    return {
-        "view": view,
-        "tables": query.choices("table", names, str(query.table), names.__getitem__),
-        "figures": {"paper-chart": view.bars} if len(view.lines) > 1 else {},
-    }
-
-
-@phase_readers.page()
-def outside(request: HttpRequest, phase: Phase) -> Answer:
-    query = BoardQuery.of(request.GET)
-    return section_page(request, phase, OUTSIDE, query, lambda board: _measured(board, query))
-
-
-def _measured(board: Board, query: BoardQuery) -> dict[str, Any]:
+@page_of(OUTSIDE)
+def outside(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     rows = chosen_rows(board, query)
     found = manual_scores_of(board, rows)
     return {
@@ -334,7 +326,6 @@ def _measured(board: Board, query: BoardQuery) -> dict[str, Any]:
 
 #: Correlations have as many decimals as shares.
 SCALE = 1.0
-SYSTEMS, INSTANCES = gettext_lazy("over systems"), gettext_lazy("over single texts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,76 +343,60 @@ def people(request: HttpRequest, phase: Phase) -> Answer:
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
 
     def context(board: Board) -> dict[str, Any]:
-        return _judged(board, query, _judged_numbers(board, organises=organises))
+        known = rated(board.phase, board.frozen_at)
+        if organises:
+            known |= judged(imported)
+        else:
+            of_responses = judged(published_judgements(board.phase, board.frozen_at))
+            known |= {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
+        if not known:
+            raise Http404(_("Nobody has judged the texts of this board."))
+        criterion = query.criterion if query.criterion in known else next(iter(known))
+        found = lines(board, known[criterion])
+        # By the name of its figure what each is over.
+        over = {
+            "people-1": (_("over systems"), [line.over_systems for line in found]),
+            "people-2": (_("over single texts"), [line.over_instances for line in found]),
+        }
+        return {
+            "criterion": criterion.replace("_", " "),
+            "criteria": query.choices("criterion", known, criterion, lambda name: name.replace("_", " ")),
+            "coefficients": list(COEFFICIENTS),
+            "lines": [
+                (line.metric, _cells(line.over_systems), _cells(line.over_instances)) for line in found
+            ],
+            "systems": max((one.n for line in found for one in line.over_systems.values()), default=0),
+            "texts": max((one.n for line in found for one in line.over_instances.values()), default=0),
+            "titles": {name: title for name, (title, _side) in over.items()},
+            "figures": {
+                name: _correlations([line.metric for line in found], side, title)
+                for name, (title, side) in over.items()
+            },
+        }
 
     return section_page(
         request, phase, PEOPLE, query, context, organises, *imported.values_list("pk", "published_at")
     )
 
 
-def _judged_numbers(board: Board, *, organises: bool) -> dict[str, Values]:
-    on_sheets = rated(board.phase, board.frozen_at)
-    if organises:
-        return on_sheets | judged(JudgedRun.objects.filter(submission__phase=board.phase))
-    of_responses = judged(published_judgements(board.phase, board.frozen_at))
-    return on_sheets | {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
+def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
+    found = (by_name[name] for name in COEFFICIENTS)
+    return [(shown(_known(one.value), SCALE), interval(one.low, one.high, SCALE)) for one in found]
 
 
-def _judged(board: Board, query: PeopleQuery, known: dict[str, Values]) -> dict[str, Any]:
-    if not known:
-        raise Http404(_("Nobody has judged the texts of this board."))
-    criterion = query.criterion if query.criterion in known else next(iter(known))
-    found = lines(board, known[criterion])
-    return {
-        "criterion": _words(criterion),
-        "criteria": query.choices("criterion", known, criterion, _words),
-        "coefficients": list(COEFFICIENTS),
-        "lines": [
-            (
-                line.metric,
-                [_cell(line.over_systems[name]) for name in COEFFICIENTS],
-                [_cell(line.over_instances[name]) for name in COEFFICIENTS],
-            )
-            for line in found
-        ],
-        "systems": max((each.n for line in found for each in line.over_systems.values()), default=0),
-        "texts": max((each.n for line in found for each in line.over_instances.values()), default=0),
-        "titles": {name: title for name, (title, _) in SIDES.items()},
-        "figures": {
-            name: chart([(line.metric, side(line)) for line in found], str(title))
-            for name, (title, side) in SIDES.items()
-        },
-    }
-
-
-def _words(criterion: str) -> str:
-    return criterion.replace("_", " ")
-
-
-#: By the name of its figure what each is over.
-SIDES: dict[str, tuple[Promise, Callable[[Line], Sequence[Correlation]]]] = {
-    "people-1": (SYSTEMS, lambda line: list(line.over_systems.values())),
-    "people-2": (INSTANCES, lambda line: list(line.over_instances.values())),
-}
-
-
-def _cell(found: Correlation) -> tuple[str, str]:
-    return shown(_known(found.value), SCALE), interval(found.low, found.high, SCALE)
-
-
-def chart(rows: Sequence[tuple[str, Sequence[Correlation]]], title: str) -> Dots:
+def _correlations(metrics: Sequence[str], found: Sequence[Mapping[str, Correlation]], over: str) -> Dots:
     return Dots(
-        title=_("Correlation %(over)s") % {"over": title},
-        labels=[metric for metric, _ in rows],
+        title=_("Correlation %(over)s") % {"over": over},
+        labels=metrics,
         series=[
             Series(
                 name=name,
                 values=[
-                    Measured(value=_known(found[place].value), low=found[place].low, high=found[place].high)
-                    for _, found in rows
+                    Measured(value=_known(of[name].value), low=of[name].low, high=of[name].high)
+                    for of in found
                 ],
             )
-            for place, name in enumerate(COEFFICIENTS)
+            for name in COEFFICIENTS
         ],
         axis=Axis(title=_("Correlation"), decimals=3, bounds=(-1.0, 1.0), has_zero=True),
     )

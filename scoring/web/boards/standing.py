@@ -1,8 +1,6 @@
 """One row of a board: all its numbers, each with its signature."""
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -88,30 +86,17 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 
 def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]:
-    phase = board.phase
+    task = board.phase.task
     known = Evaluation.objects.known_at(board.frozen_at).filter(submission=run, gold=board.gold)
-    evaluations = known.order_by("-id").prefetch_related("scores")
-    by_rules: dict[str, Evaluation] = {}
-    for evaluation in evaluations:
-        by_rules.setdefault(evaluation.rules, evaluation)
-    numbers = []
-    for rules in phase.task.rules:
-        if found := by_rules.get(rules):
-            name, kind = run.neutral_filename, phase.task.type
-            numbers.append((rules, explained(found.scores.all(), found, kind, name)))
-    return numbers
+    newest = {own.rules: own for own in known.order_by("id").prefetch_related("scores")}
+    return [
+        (rules, explained(own.scores.all(), own, task.type, run.neutral_filename))
+        for rules in task.rules
+        if (own := newest.get(rules))
+    ]
 
 
 GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recomputation:
-    """How to get a run's numbers under one rule set; without a command ``lacking`` says why."""
-
-    rules: str
-    command: str = ""
-    lacking: str = ""
 
 
 @require_safe
@@ -159,7 +144,8 @@ def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     return FileResponse(out, as_attachment=True, filename=f"{season}-{task}-{phase}-labels.zip")
 
 
-def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | None) -> list[Recomputation]:
+def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | None) -> list[dict[str, str]]:
+    """How to get the run's numbers under each rule set; without a command ``lacking`` says why."""
     if gold is None or open_run(phase, viewer, run.pk) is None:
         return []
     found = Evaluation.objects.filter(submission=run, gold=gold).order_by("id").prefetch_related("scores")
@@ -170,32 +156,28 @@ def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | N
         score = evaluation.scores.first() if evaluation else None
         if evaluation is None or score is None:
             continue
-        missing = _files_of(evaluation.options)
-        if missing:
-            recomputed.append(Recomputation(rules=rules, lacking=missing))
+        named = [name for name, value in evaluation.options.items() if Path(value).is_absolute()]
+        if stored_model(evaluation.options):
+            lacking = _("the entailment labels that decided it are the season's own")
+        elif named:
+            lacking = _("it rests on a file of the season: %(names)s") % {"names": ", ".join(named)}
+        else:
+            command = offline_command(
+                phase.task.type,
+                rules=rules,
+                options=evaluation.options,
+                signature=score.signature,
+                gold=[GOLD],
+                run=run.neutral_filename,
+            )
+            whole = _whole(phase, run, evaluation.gold, command)
+            recomputed.append({"rules": rules, "command": whole})
             continue
-        file = run.neutral_filename
-        command = offline_command(
-            phase.task.type,
-            rules=rules,
-            options=evaluation.options,
-            signature=score.signature,
-            gold=[GOLD],
-            run=file,
-        )
-        whole = _whole(phase, run, evaluation.gold, file, command)
-        recomputed.append(Recomputation(rules=rules, command=whole))
+        recomputed.append({"rules": rules, "lacking": lacking})
     return recomputed
 
 
-def _files_of(options: Mapping[str, str]) -> str:
-    if stored_model(options):
-        return _("the entailment labels that decided it are the season's own")
-    named = [name for name, value in options.items() if Path(value).is_absolute()]
-    return _("it rests on a file of the season: %(names)s") % {"names": ", ".join(named)} if named else ""
-
-
-def _whole(phase: Phase, run: Submission, gold: Gold, file: str, command: str) -> str:
+def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
     """Download both, install the scorer that this site runs in a folder of its own, and score."""
     wheel = site_address("client-file", site_wheel().name)
     scorer = command.removeprefix("python -m scoring")
@@ -205,7 +187,7 @@ def _whole(phase: Phase, run: Submission, gold: Gold, file: str, command: str) -
     header = '-H "Authorization: Token $TOKEN" ' if needs_account else ""
     return " &&\n".join(
         [
-            f"curl -fsSL {header}-o {GOLD} {gold_address} -o {file} {run_address}",
+            f"curl -fsSL {header}-o {GOLD} {gold_address} -o {run.neutral_filename} {run_address}",
             f"python3 -m venv {ENVIRONMENT}",
             f"{ENVIRONMENT}/bin/pip install -q 'citeboard[score] @ {wheel}'",
             f"{ENVIRONMENT}/bin/citeboard{scorer}",
@@ -257,7 +239,7 @@ def _context(
         "rules": after.rules,
         "rule_sets": query.choices("rules", phase.task.rules, after.rules),
         "lines": lines,
-        "moved": sum(bool(line.moved) for line in lines),
+        "moved": sum(bool(line["moved"]) for line in lines),
         "metric": metric_label(after.ranking.metric) if after.ranking else "",
         "left": unsettled(phase, gold).count(),
     }

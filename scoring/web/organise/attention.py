@@ -50,21 +50,14 @@ SHOWN = 8
 LATE_CHANGES = ("terms-published", "settings-changed", "phase-changed", "phase-moved", "gold-added")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
-    """What can be acknowledged: a run, or its scoring by a job."""
-
-    submission: int
-    job: int | None = None
-
-
 @dataclass(frozen=True)
 class Line:
     name: str
     href: str
     words: str
     since: dt.datetime | None = None
-    failure: Failure | None = None
+    #: What can be acknowledged: a run, or its scoring by a job.
+    failure: dict[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,36 +88,21 @@ class Concern:
 
 
 def concerns(season: Season) -> list[Concern]:
-    found = (
-        _failed_runs(season),
-        _failed_rescorings(season),
-        _gold_problems(season),
-        _kept_back(season),
-        _changed_before_the_end(season),
-        _without_baseline(season),
-        _without_card(season),
-        _without_first_rank(season),
-        _mails_given_up(season),
-        _columns_without_value(season),
-        _same_files(season),
-        _probes(season),
-        _contested_results(season),
-        _waiting_teams(season),
-        _open_questions(season),
-        _unserved_queues(season),
-        _waiting_runs(season),
-        _teams_without_score(season),
-    )
-    return [concern for concern in found if concern.total]
+    looks = (
+        _failed_runs, _failed_rescorings, _gold_problems, _kept_back, _changed_before_the_end,
+        _without_baseline, _without_card, _without_first_rank, _mails_given_up, _columns_without_value,
+        _same_files, _probes, _contested_results, _waiting_teams, _open_questions, _unserved_queues,
+        _waiting_runs, _teams_without_score,
+    )  # fmt: skip
+    return [concern for look in looks if (concern := look(season)).total]
 
 
 def _failed_runs(season: Season) -> Concern:
-    runs = failed_runs(season).exclude(Acknowledgement.objects.of_run())
     return Concern.of_rows(
         "failed-runs",
         _("Runs that failed"),
-        runs,
-        lambda run: replace(_run_line(run, run.reason), failure=Failure(submission=run.pk)),
+        failed_runs(season).exclude(Acknowledgement.objects.of_run()),
+        lambda run: replace(_run_line(run, run.reason), failure={"submission": run.pk}),
         _(
             "Their tries came back to their teams. Where the reason is on our side, mend it and score the "
             "runs again."
@@ -143,7 +121,7 @@ def _failed_rescorings(season: Season) -> Concern:
                 % {"rules": job.rules, "gold": job.gold.number, "reason": job.reason},
                 job.finished_at,
             ),
-            failure=Failure(submission=job.submission.pk, job=job.pk),
+            failure={"submission": job.submission.pk, "job": job.pk},
         )
         for job in jobs[:SHOWN]
     ]
@@ -192,12 +170,10 @@ def _kept_back(season: Season) -> Concern:
 
 def _changed_before_the_end(season: Season) -> Concern:
     at = now()
-    changed = history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES).first()
-    soon = _phases(season).filter(closes__gt=at, closes__lte=at + AHEAD) if changed else ()
     lines = [
         _phase_line(phase, "organise-history", f"{changed.who} {changed.words}.", changed.at)
-        for phase in soon
-        if changed is not None
+        for changed in history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES)[:1]
+        for phase in _phases(season).filter(closes__gt=at, closes__lte=at + AHEAD)
     ]
     return Concern.of(
         "late-changes",

@@ -316,7 +316,7 @@ def claims(request: HttpRequest, readable: tuple[Submission, bool]) -> Answer:
         shows_labels=visibility.may_see_labels(run, viewer, stands=stands),
         shows_passages=visibility.may_see_passages(run, viewer),
     )
-    is_own = isinstance(viewer, User) and visibility.may_see_submission(run, viewer)
+    number, is_own = page["number"], visibility.may_see_submission(run, viewer)
     return {
         **place_of(run.phase),
         "submission": run,
@@ -325,6 +325,6 @@ def claims(request: HttpRequest, readable: tuple[Submission, bool]) -> Answer:
         "rules": rules,
         "rule_sets": ClaimsQuery().choices("rules", evaluations, rules),
         "page": page,
-        "before": ClaimsQuery(rules=rules, page=page.number - 1).with_() if page.number > 1 else "",
-        "after": ClaimsQuery(rules=rules, page=page.number + 1).with_() if page.number < page.pages else "",
+        "before": ClaimsQuery(rules=rules, page=number - 1).with_() if number > 1 else "",
+        "after": ClaimsQuery(rules=rules, page=number + 1).with_() if number < page["pages"] else "",
     }

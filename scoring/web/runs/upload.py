@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
@@ -79,14 +80,12 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         form = RunForm(request.POST, request.FILES, **asked, is_check=is_check)
         if form.is_valid():
             team = form.cleaned_data.get("team") or team
-            done = (
-                _checked(form, phase, request.user)
-                if is_check
-                else _submitted(form, phase, team, request.user)
-            )
-            if isinstance(done, Submission):
+            if is_check:
+                outcome = _checked(form, phase, request.user)
+            elif isinstance(done := _submitted(form, phase, team, request.user), Submission):
                 return _sent_to(request, reverse("submission", args=[done.pk]))
-            outcome = done
+            else:
+                outcome = done
     recent = Submission.objects.filter(phase=phase, team__in=teams).select_related(
         "team", "phase__task__season"
     )
@@ -128,14 +127,12 @@ def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
     return redirect(address)
 
 
-def _capitalised(refused: object) -> str:
-    text = str(refused)
-    return text[:1].upper() + text[1:]
-
-
-def _add_faults(form: RunForm | BundleForm, faults: ValidationError) -> None:
-    for name, errors in faults.message_dict.items():
-        form.add_error(name if name in form.fields else None, [_capitalised(error) for error in errors])
+def _not_taken(form: RunForm | BundleForm, refused: Exception, missing: str) -> Outcome:
+    if not isinstance(refused, ValidationError):
+        return Outcome(f"{capfirst(str(refused))}.")
+    for name, errors in refused.message_dict.items():
+        form.add_error(name if name in form.fields else None, [*map(capfirst, errors)])
+    return Outcome(missing)
 
 
 def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
@@ -147,27 +144,20 @@ def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
         )
         with received(given["run"]) as file, received_if_any(given["metadata"]) as metadata:
             found = check_run(phase=phase, upload=file, by=user, said=said, metadata=metadata)
-    except (UploadTooLarge, RunNotTaken) as refused:
-        return Outcome(f"{_capitalised(refused)}.")
-    except ValidationError as faults:
-        _add_faults(form, faults)
-        return Outcome(_("Something is missing above."))
+    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+        return _not_taken(form, refused, _("Something is missing above."))
     problems, more = capped(found.problems)
     if found.errors:
-        return Outcome(
-            _("This run would be refused. Nothing was stored or counted."), problems=problems, more=more
-        )
-    if not found.is_read:
+        sentence = _("This run would be refused. Nothing was stored or counted.")
+    elif not found.is_read:
         sentence = _(
             "This file opens, and is too large to be read while you wait. Nothing was stored or counted."
         )
-        return Outcome(sentence, is_good=True, problems=problems, more=more)
-    if problems:
+    elif problems:
         sentence = _("This run can be scored. Look at these warnings before you submit it.")
-        return Outcome(sentence, is_good=True, problems=problems, more=more)
-    return Outcome(
-        _("This run can be scored; nothing is odd about it. Nothing was stored or counted."), is_good=True
-    )
+    else:
+        sentence = _("This run can be scored; nothing is odd about it. Nothing was stored or counted.")
+    return Outcome(sentence, is_good=not found.errors, problems=problems, more=more)
 
 
 def _submitted(form: RunForm, phase: Phase, team: Team, user: User) -> Outcome | Submission:
@@ -199,16 +189,13 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: User) -> Outcome |
             )
     except CardIncomplete as refused:
         form.add_missing(refused.missing)
-        reason = _capitalised(refused)
+        reason = capfirst(str(refused))
         return Outcome(_("%(reason)s. Nothing was stored or counted.") % {"reason": reason})
     except RunRejected as refused:
         sentence = _("This run was refused. Nothing was stored, and it does not count.")
         return Outcome(sentence, problems=refused.problems, more=refused.more)
-    except (UploadTooLarge, RunNotTaken) as refused:
-        return Outcome(f"{_capitalised(refused)}.")
-    except ValidationError as faults:
-        _add_faults(form, faults)
-        return Outcome(_("Something is missing above."))
+    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+        return _not_taken(form, refused, _("Something is missing above."))
 
 
 @entering.form("runs/season_upload.html")
@@ -262,7 +249,12 @@ def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_che
         with received(said["run"]) as file, received_if_any(said["metadata"]) as metadata:
             if is_check:
                 described = {"description": said["description"], "metadata": metadata}
-                return _checked_bundle(check_bundle(upload=file, by=user, **described, **given))
+                parts = check_bundle(upload=file, by=user, **described, **given)
+                is_good = all(part.is_good for part in parts)
+                words = _("This file would be refused. Nothing was stored or counted.")
+                if is_good:
+                    words = _("All of this can be scored. Nothing was stored or counted.")
+                return Outcome(words, is_good=is_good, parts=[*map(_described, parts)])
             return submit_bundle(
                 upload=file,
                 team=team,
@@ -281,37 +273,21 @@ def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_che
             _("Nothing was stored and nothing counts: all parts of a file are taken, or none."),
             parts=[_described(part) for part in refused.parts],
         )
-    except (UploadTooLarge, RunNotTaken) as refused:
-        return Outcome(f"{_capitalised(refused)}.")
-    except ValidationError as faults:
-        _add_faults(form, faults)
-        return Outcome(_("Something is missing below."))
-
-
-def _checked_bundle(parts: Sequence[Part]) -> Outcome:
-    told = [_described(part) for part in parts]
-    if all(part.is_good for part in parts):
-        return Outcome(
-            _("All of this can be scored. Nothing was stored or counted."), is_good=True, parts=told
-        )
-    return Outcome(_("This file would be refused. Nothing was stored or counted."), parts=told)
+    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+        return _not_taken(form, refused, _("Something is missing below."))
 
 
 def _described(part: Part) -> tuple[Phase, Outcome]:
-    more = part.refusal.more if isinstance(part.refusal, RunRejected) else 0
-    if part.refusal is None:
-        words = (
-            _("The part for this task can be scored; look at the warnings.")
-            if part.problems
-            else _("The part for this task can be scored.")
-        )
-        return part.phase, Outcome(words, is_good=True, problems=part.problems)
-    if isinstance(part.refusal, RunRejected):
-        return part.phase, Outcome(
-            _("The part for this task cannot be scored."), problems=part.problems, more=more
-        )
-    words = _("The part for this task is not taken: %(reason)s.") % {"reason": part.refusal}
-    return part.phase, Outcome(words, problems=part.problems)
+    more = 0
+    if part.refusal is None and part.problems:
+        words = _("The part for this task can be scored; look at the warnings.")
+    elif part.refusal is None:
+        words = _("The part for this task can be scored.")
+    elif isinstance(part.refusal, RunRejected):
+        words, more = _("The part for this task cannot be scored."), part.refusal.more
+    else:
+        words = _("The part for this task is not taken: %(reason)s.") % {"reason": part.refusal}
+    return part.phase, Outcome(words, is_good=part.refusal is None, problems=part.problems, more=more)
 
 
 def _bundle_for(user: object, pk: int) -> Bundle:

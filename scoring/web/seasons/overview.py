@@ -33,7 +33,7 @@ from scoring.board.public_results import FirstPlace, public_first_places, public
 from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
 from scoring.board.visibility import viewer_of
-from scoring.comparison.drawing import ASKED, Part, drawn_example
+from scoring.comparison.drawing import ASKED, drawn_example
 from scoring.exchange import linked_data
 from scoring.exchange.citations import of_season, of_task
 from scoring.exchange.data_sets import released_phases
@@ -84,12 +84,12 @@ def _page(
     if isinstance(request.user, User):
         facts = (request.path, query, site_facts(), reader)
         return HttpResponse(page_alike(request, template, context, facts, KEPT_SECONDS))
-    if not is_visitor(request):
-        return HttpResponse(render_to_string(template, context(), request))
 
     def body() -> str:
         return render_to_string(template, context(), request)
 
+    if not is_visitor(request):
+        return HttpResponse(body())
     tag = tag_of(request, query, *site_facts())
     return answered(request, tag, body, is_public=True, hides=lambda: True, seconds=KEPT_SECONDS)
 
@@ -111,7 +111,7 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
     return {
         **by_state,
         "shown": [
-            (line, [task_in_small(task, elsewhere.get(task.task.task_type.slug)) for task in line.tasks])
+            (line, [_in_small(task, elsewhere.get(task.task.task_type.slug)) for task in line.tasks])
             for line in by_state["open"]
         ],
         "page": page,
@@ -181,33 +181,23 @@ def about(request: HttpRequest) -> HttpResponse:
     return render(request, "seasons/about.html")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Leader:
-    """Whose published result is the best of a task."""
-
-    system: str
-    team: str
-    number: str
-    metric: str
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PhaseLine:
     """A phase as a list shows it; ``state`` is `open`, `ahead` or `closed`."""
 
     phase: Phase
     state: str
     leaders: tuple[FirstPlace, ...]
-    has_baselines_alone: bool = False
+    has_baselines_alone: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskLine:
-    """A task with its phases; ``current`` is the one that a reader comes for."""
+    """A task with its phases; ``reported`` is the best published result and whose it is."""
 
     task: Task
     phases: list[PhaseLine]
-    reported: Leader | None = None
+    reported: dict[str, str] | None = None
 
     @property
     def current(self) -> PhaseLine | None:
@@ -268,14 +258,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
         for phase in task.phases.all():
             leaders = public_first_places(phase)
             state = "ahead" if at < phase.opens else "open" if at < phase.closes else "closed"
-            phases.append(
-                PhaseLine(
-                    phase=phase,
-                    state=state,
-                    leaders=leaders,
-                    has_baselines_alone=not leaders and shows_baselines_alone(phase),
-                )
-            )
+            phases.append(PhaseLine(phase, state, leaders, not leaders and shows_baselines_alone(phase)))
         lines[task.season_id].append(TaskLine(task=task, phases=phases, reported=reported.get(task.pk)))
     return [
         SeasonLine(season=season, teams=season.teams, tasks=lines[season.pk])  # type: ignore[attr-defined]
@@ -283,58 +266,41 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmallRow:
-    leader: FirstPlace
-    whisker: SafeString
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmallTask:
+def _in_small(line: TaskLine, elsewhere: TaskLine | None) -> dict[str, Any]:
     """A task as the first page shows it: drawn by its sample, and the first rows of the board it is read for.
 
     ``published`` has the best of the task's own published results, or of another task of its kind.
     """
-
-    line: TaskLine
-    published: TaskLine | None
-    asked: str
-    example: Sequence[Part]
-    rows: Sequence[SmallRow]
-
-
-def task_in_small(line: TaskLine, elsewhere: TaskLine | None = None) -> SmallTask:
     kind, current = line.task.task_type, line.current
     places = public_top(current.phase) if current and current.state != "ahead" else ()
     axis = Axis.over(map(_cell, places), places[0].scale) if places else None
-    return SmallTask(
-        line=line,
-        published=line if line.reported else elsewhere,
-        asked=str(ASKED.get(kind.drawn_as, "")),
-        example=drawn_example(kind),
-        rows=[
-            SmallRow(leader=place, whisker=SafeString(whisker(_cell(place), axis, place.interval)))
+    return {
+        "line": line,
+        "published": line if line.reported else elsewhere,
+        "asked": str(ASKED.get(kind.drawn_as, "")),
+        "example": drawn_example(kind),
+        "rows": [
+            {"leader": place, "whisker": SafeString(whisker(_cell(place), axis, place.interval))}
             for place in places
         ],
-    )
+    }
 
 
 def _cell(place: FirstPlace) -> Cell:
     return Cell(place.submission, place.value, place.low, place.high)
 
 
-def _reported(tasks: Sequence[Task]) -> dict[int, Leader]:
+def _reported(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
     found = {}
     for task, table in leading_of_each(tasks).items():
-        if not table.rows:
-            continue
-        figure = table.rows[0].figures.get(table.leading.name)
-        found[task] = Leader(
-            system=table.rows[0].system,
-            team=table.table.paper.short,
-            number=figure.printed if figure else "",
-            metric=table.leading.label,
-        )
+        for best in table.rows[:1]:
+            figure = best.figures.get(table.leading.name)
+            found[task] = {
+                "system": best.system,
+                "team": table.table.paper.short,
+                "number": figure.printed if figure else "",
+                "metric": table.leading.label,
+            }
     return found
 
 

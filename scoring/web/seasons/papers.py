@@ -24,7 +24,6 @@ from scoring.exchange.figure_files import figure_response
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications import published as published_exports
 from scoring.publications.published import (
     Published,
     PublishedQuery,
@@ -34,6 +33,8 @@ from scoring.publications.published import (
     headline,
     measures_by_class,
     measures_of,
+    published_csv,
+    published_json,
     published_of,
     rows_of,
 )
@@ -75,18 +76,18 @@ def published(request: HttpRequest, task: Task) -> Answer:
     }
 
 
-@readable_anywhere
-@task_readers.page()
-def published_csv(request: HttpRequest, task: Task) -> Answer:
-    name = f"{task.season.slug}-{task.slug}-published.csv"
-    return attachment(published_exports.published_csv(_results(task)), "text/csv; charset=utf-8", name)
+PUBLISHED = {
+    "csv": ("text/csv; charset=utf-8", published_csv),
+    "json": ("application/json", published_json),
+}
 
 
 @readable_anywhere
 @task_readers.page()
-def published_json(request: HttpRequest, task: Task) -> Answer:
-    name = f"{task.season.slug}-{task.slug}-published.json"
-    return attachment(published_exports.published_json(_results(task)), "application/json", name)
+def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
+    content_type, written = PUBLISHED[form]
+    name = f"{task.season.slug}-{task.slug}-published.{form}"
+    return attachment(written(_results(task)), content_type, name)
 
 
 @season_readers.page("publications/reproduced.html")
