@@ -159,10 +159,10 @@ class PlacingSerializer(serializers.Serializer[Any]):
     rank_low = serializers.IntegerField(source="placing.rank_low", allow_null=True)
     rank_high = serializers.IntegerField(source="placing.rank_high", allow_null=True)
     ranked = serializers.IntegerField(source="placing.ranked", help_text="How many rows of the board are.")
-    metric = serializers.CharField(source="placing.metric_name", allow_null=True)
-    value = serializers.FloatField(source="placing.value", allow_null=True)
-    low = serializers.FloatField(source="placing.low", allow_null=True)
-    high = serializers.FloatField(source="placing.high", allow_null=True)
+    metric = serializers.CharField(source="placing.column.metric", allow_null=True)
+    value = serializers.FloatField(source="placing.cell.value", allow_null=True)
+    low = serializers.FloatField(source="placing.cell.low", allow_null=True)
+    high = serializers.FloatField(source="placing.cell.high", allow_null=True)
 
     def get_board(self, result: Result) -> str:
         return address(self.context["request"], "board", *place(result.phase))

@@ -4,7 +4,6 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -121,9 +120,8 @@ def quality_against(board: Board, ranking: Column, figures: TeamReported, measur
     costs = [point.x.value for point in points if point.x.value is not None]
     # Costs differ by orders of magnitude; a logarithm has no place for a cost of nothing.
     is_wide = bool(costs) and min(costs) > 0 and max(costs) >= 20 * min(costs)
-    if len(points) <= MAX_SERIES:
-        series = [PointSeries(name=point.name, points=[point]) for point in points]
-    else:
+    series = [PointSeries(name=point.name, points=[point]) for point in points]
+    if len(points) > MAX_SERIES:
         series = [PointSeries(name=_("runs"), points=points)]
     label = metric_label(ranking.metric)
     return Scatter(
@@ -175,7 +173,10 @@ def history(
     published: tuple[str, float] | None = None,
 ) -> Scatter:
     """Runs in the order in which they were sent, and the best so far; ``published`` is a line across."""
-    runs = [Point(name=name, x=_at(at), y=measured) for at, measured, name in points]
+    runs = [
+        Point(name=name, x=Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC"), y=measured)
+        for at, measured, name in points
+    ]
     best = best_so_far([measured.value for _at, measured, _name in points], higher_is_better)
     steps = [
         Point(name=_("best so far"), x=run.x, y=Measured(value=value))
@@ -195,10 +196,6 @@ def history(
         x=Axis(kind="date"),
         y=value_axis(label, scale),
     )
-
-
-def _at(at: dt.datetime) -> Measured:
-    return Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC")
 
 
 def best_so_far(values: Sequence[float | None], higher_is_better: bool) -> list[float | None]:
@@ -373,17 +370,12 @@ def pairings_of(board: Board) -> list[Pairing]:
 DRAWN = 3
 
 
-class SweepPoint(NamedTuple):
-    at: float
-    row: Row
-
-
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
     name: str
     source: str
     swept: str
-    points: list[SweepPoint]
+    points: list[tuple[float, Row]]
     missing: list[float]
     columns: list[Column]
 
@@ -414,7 +406,7 @@ def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
                 name=name,
                 source=steps[0].source,
                 swept=steps[0].swept,
-                points=[SweepPoint(step.at or 0.0, rows[step.name]) for step in steps if step.name in rows],
+                points=[(step.at or 0.0, rows[step.name]) for step in steps if step.name in rows],
                 missing=[step.at or 0.0 for step in steps if step.name not in rows],
                 columns=board.columns,
             )

@@ -460,24 +460,18 @@ def overall_json(season: Season, table: Overall) -> str:
 def overall_csv(season: Season, table: Overall) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
-    heads = [
+    columns = (
         "rank", "ranks", "rank_low", "rank_high", "team", "share", "share_low", "share_high", "mean_rank",
-        "borda", "borda_low", "borda_high", "boards", "absent", *boards,
-        *(f"rank_without_{board}" for board in boards),
-    ]  # fmt: skip
+        "borda", "borda_low", "borda_high", "boards", "absent",
+    )  # fmt: skip
     lines = []
-    for row in table.rows:
-        places = [
-            row.places[board.phase.pk].rank if board.phase.pk in row.places else "" for board in table.boards
-        ]
-        numbers = [
-            row.share, row.share_low, row.share_high, row.mean_rank, row.borda, row.borda_low, row.borda_high,
-            len(row.places), len(table.boards) - len(row.places),
-        ]  # fmt: skip
-        without = [row.without.get(board.phase.pk, "") for board in table.boards]
-        known = [row.rank, row.ranks, row.rank_low, row.rank_high]
+    for row, values in zip(table.rows, overall_values(table)["rows"], strict=True):
+        facts = {**values, "team": plain(row.team)}
+        places = {phase: place.rank for phase, place in row.places.items()}
+        by_board = [of.get(board.phase.pk, "") for of in (places, row.without) for board in table.boards]
         marks = ["yes" if row.has_organiser else ""] if has_organisers else []
-        lines.append([*known, plain(row.team), *numbers, *places, *without, *marks])
+        lines.append([*(facts[name] for name in columns), *by_board, *marks])
+    heads = [*columns, *boards, *(f"rank_without_{board}" for board in boards)]
     return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], *lines)
 
 

@@ -114,9 +114,6 @@ OTHER = "other labels"
 DATASET = "dataset"
 SECONDS = 24 * 3600
 
-#: By name the share of each label, None where there is no sentence, and the number of sentences.
-Lines = Sequence[tuple[str, Sequence[float | None], int]]
-
 
 @dataclass(frozen=True)
 class LabelCounts:
@@ -166,10 +163,8 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     try:
         statistics = statistics_of(evaluation, [metric.statistic])
-    except Unreadable:
-        return None
-    stats = statistics.matrices.get(metric.statistic)
-    if stats is None:
+        stats = statistics.matrices[metric.statistic]
+    except (Unreadable, KeyError):
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
@@ -200,30 +195,33 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
     return listed(named) if len(named) > 1 else next((word for word, n in counted.items() if n), _("none"))
 
 
-def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) -> tuple[list[str], Lines]:
-    labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
-    lines = []
-    for name, part, side in counts:
-        by_label: dict[str, Any] = dict(zip(part.labels, part.shares(side, dataset), strict=True))
-        total = part.sentences(side, dataset)
-        values = [by_label.get(label, 0.0 if total else None) for label in labels]
-        lines.append((name, values, total))
-    return [_("other labels") if label == OTHER else label for label in labels], lines
-
-
 #: Beside the gold so many runs at most have a colour of their own.
 MAX_DRAWN = 6
 
 
-def share_bars(labels: Sequence[str], lines: Lines) -> Bars:
-    return Bars(
+def share_part(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str = "") -> dict[str, Any]:
+    labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
+    lines: list[tuple[str, list[float | None], int]] = []
+    for name, part, side in counts:
+        # None where there is no sentence.
+        by_label: dict[str, Any] = dict(zip(part.labels, part.shares(side, dataset), strict=True))
+        total = part.sentences(side, dataset)
+        values = [by_label.get(label, 0.0 if total else None) for label in labels]
+        lines.append((name, values, total))
+    named = [_("other labels") if label == OTHER else label for label in labels]
+    bars = Bars(
         title=_("Share of sentences by label"),
-        labels=labels,
+        labels=named,
         series=[
-            Series(name=name, values=[Measured(value=value) for value in values]) for name, values, _ in lines
+            Series(name=name, values=[Measured(value=value) for value in values])
+            for name, values, _total in lines
         ],
         axis=value_axis(_("Share of sentences"), 1.0, has_zero=True),
     )
+    told = [
+        {"name": name, "sentences": total, "cells": list(map(shown, values))} for name, values, total in lines
+    ]
+    return {"labels": named, "bars": bars, "share_lines": told}
 
 
 def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
@@ -234,26 +232,15 @@ def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, An
         if counts is None or not counts.sentences(RUN):
             continue
         gold = [(_("gold"), counts, GOLD)] if shows_gold else []
-        labels, lines = share_lines([*gold, (_("this run"), counts, RUN)], "")
         shares_by_scheme.append(
             {
                 "id": f"shares-{scheme}",
                 "caption": _("Share of sentences by %(labels)s") % {"labels": SCHEMES[scheme]},
-                "labels": labels,
-                "lines": lines,
                 "labelled": sources_in_words(counts, "run"),
-                "bars": share_bars(labels, lines),
-                "share_lines": written(lines),
+                **share_part([*gold, (_("this run"), counts, RUN)]),
             }
         )
     return shares_by_scheme
-
-
-def written(lines: Lines) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "sentences": total, "cells": [shown(value) for value in values]}
-        for name, values, total in lines
-    ]
 
 
 def divergence_map(

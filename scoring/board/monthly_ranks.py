@@ -1,7 +1,5 @@
 """Ranks by the private part of a split in a phase without an end, drawn up on the first of a month."""
 
-import datetime as dt
-
 from django.db import transaction
 from django.utils.timezone import now
 
@@ -28,8 +26,12 @@ def keep_due() -> int:
     at, count = now(), 0
     phases = Phase.objects.filter(public_part__isnull=False, opens__lte=at).select_related("task__season")
     for phase in phases:
-        month = _due(phase, month_of(at))
-        if month is None:
+        # The last month that began a part of the year, if the phase was open by then.
+        if not (times := times_a_year(phase)):
+            continue
+        month = month_of(at)
+        month = month.replace(month=month.month - (month.month - 1) % (12 // times))
+        if month_of(phase.opens) >= month:
             continue
         due = set(phase.task.rules)
         due -= set(phase.monthly_ranks.filter(month=month).values_list("rules", flat=True))
@@ -42,14 +44,6 @@ def keep_due() -> int:
                 bump_version(phase.pk)
             count += 1
     return count
-
-
-def _due(phase: Phase, month: dt.date) -> dt.date | None:
-    """The last month that began a part of the year, if the phase was open by then."""
-    if not (times := times_a_year(phase)):
-        return None
-    first = month.replace(month=month.month - (month.month - 1) % (12 // times))
-    return first if month_of(phase.opens) < first else None
 
 
 def _ranked(phase: Phase, rules: str) -> list[list[object]]:

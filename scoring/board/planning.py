@@ -93,7 +93,17 @@ class Plan:
     @cached_property
     def chances(self) -> list[tuple[int, list[float]]]:
         """By size of the test set, for each difference the chance that it is found."""
-        return [(size, [self._power(effect, size) for effect in self.effects]) for size in self._sizes]
+        known, comparisons = self.known, self.systems - 1
+        return [
+            (
+                size,
+                [
+                    power(effect, known.error, known.units, at_units=size, comparisons=comparisons)
+                    for effect in self.effects
+                ],
+            )
+            for size in sorted({*SIZES, known.units})
+        ]
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
@@ -112,30 +122,16 @@ class Plan:
         return [thousands(units) if units else "–" for units in found]
 
     @property
-    def _sizes(self) -> list[int]:
-        return sorted({*SIZES, self.known.units})
-
-    def _power(self, effect: float, size: int) -> float:
-        known = self.known
-        return power(effect, known.error, known.units, at_units=size, comparisons=self.systems - 1)
-
-    @property
     def figure(self) -> Scatter:
+        def point(size: int, chance: float, name: str = "") -> Point:
+            return Point(name=name, x=Measured(value=size), y=Measured(value=100 * chance))
+
         def series(place: int) -> list[Point]:
             return [
-                Point(
-                    name=counted_units(size, self.known.unit),
-                    x=Measured(value=size),
-                    y=Measured(value=100 * own[place]),
-                )
-                for size, own in self.chances
+                point(size, own[place], counted_units(size, self.known.unit)) for size, own in self.chances
             ]
 
-        sizes = self._sizes
-        usual = [
-            Point(name="", x=Measured(value=end), y=Measured(value=100 * CHANCE))
-            for end in (sizes[0], sizes[-1])
-        ]
+        usual = [point(size, CHANCE) for size, _own in (self.chances[0], self.chances[-1])]
         return Scatter(
             title=_("Chance that a difference is found, by the size of the test set"),
             series=[

@@ -52,35 +52,20 @@ class Placing:
     cell: Cell | None = None
 
     @property
-    def metric_name(self) -> str | None:
-        return self.column.metric if self.column else None
-
-    @property
     def metric(self) -> str:
         return metric_label(self.column.metric) if self.column else ""
-
-    @property
-    def value(self) -> float | None:
-        return self.cell.value if self.cell else None
-
-    @property
-    def low(self) -> float | None:
-        return self.cell.low if self.cell else None
-
-    @property
-    def high(self) -> float | None:
-        return self.cell.high if self.cell else None
 
     @property
     def number(self) -> str:
         if self.column is None or self.cell is None:
             return ""
         cell = self.cell
-        return shown(self.value, self.column.scale, is_infinite=cell.is_infinite, withheld=cell.withheld)
+        return shown(cell.value, self.column.scale, is_infinite=cell.is_infinite, withheld=cell.withheld)
 
     @property
     def interval(self) -> str:
-        return interval(self.low, self.high, self.column.scale) if self.column else ""
+        cell = self.cell
+        return interval(cell.low, cell.high, self.column.scale) if cell and self.column else ""
 
     @property
     def system_slug(self) -> str:
@@ -390,18 +375,16 @@ def overall_of(
                 own.borda += place.points
                 own.borda_low += contributing.teams - place.high
                 own.borda_high += contributing.teams - place.low
-        own.share, own.share_low, own.share_high = _shares(own.slug, boards, counts_absences=counts_absences)
-    by_share = _ranks_by_share(rows, boards, counts_absences=counts_absences)
-    left_out = {
-        one.phase.pk: _ranks_by_share(
-            rows, [other for other in boards if other is not one], counts_absences=counts_absences
-        )
-        for one in boards
-    }
+        own.share, own.share_low, own.share_high = _shares(own.slug, boards, counts_absences)
+    by_share = _ranks_by_share(rows, boards, counts_absences)
+    left_out = {}
+    for one in boards:
+        others = [other for other in boards if other is not one]
+        left_out[one.phase.pk] = _ranks_by_share(rows, others, counts_absences)
     for own in rows:
         own.rank = by_share[own.slug]
         own.without = {phase: found[own.slug] for phase, found in left_out.items() if own.slug in found}
-    is_above = _least_leads(rows, boards, counts_absences=counts_absences) > ROUNDING
+    is_above = _least_leads(rows, boards, counts_absences) > ROUNDING
     for number, own in enumerate(rows):
         own.rank_low = 1 + int(is_above[:, number].sum())
         own.rank_high = len(rows) - int(is_above[number].sum())
@@ -418,32 +401,29 @@ def contributes(phase: Phase) -> bool:
 ROUNDING = 1e-9
 
 
-def _weight(slug: str, boards: Sequence[OverallBoard], *, counts_absences: bool) -> float:
+def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) -> float:
     """Of a board in a team's mean; 0 where it is on none."""
     count = len(boards) if counts_absences else sum(slug in board.places for board in boards)
     return 1 / count if count else 0.0
 
 
-def _shares(
-    slug: str, boards: Sequence[OverallBoard], *, counts_absences: bool
-) -> tuple[float, float, float]:
+def _shares(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) -> tuple[float, float, float]:
     """The mean share, and its least and its most."""
-    weight = _weight(slug, boards, counts_absences=counts_absences)
-    own = [(board, board.places[slug]) for board in boards if slug in board.places]
-    points = (
-        (board, (place.points, board.teams - place.high, board.teams - place.low)) for board, place in own
-    )
-    by_board = [[weight * board.share(number) for number in numbers] for board, numbers in points]
-    share, low, high = map(sum, zip(*by_board, strict=True)) if by_board else (0.0, 0.0, 0.0)
+    weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
+    for board in boards:
+        if place := board.places.get(slug):
+            share += weight * board.share(place.points)
+            low += weight * board.share(board.teams - place.high)
+            high += weight * board.share(board.teams - place.low)
     return share, low, high
 
 
 def _ranks_by_share(
-    rows: Sequence[OverallRow], boards: Sequence[OverallBoard], *, counts_absences: bool
+    rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> dict[str, int]:
     """Of the teams on one of the boards at least; equal shares share a rank."""
     shares = {
-        row.slug: round(_shares(row.slug, boards, counts_absences=counts_absences)[0], 9)
+        row.slug: round(_shares(row.slug, boards, counts_absences)[0], 9)
         for row in rows
         if any(row.slug in board.places for board in boards)
     }
@@ -451,14 +431,14 @@ def _ranks_by_share(
 
 
 def _least_leads(
-    rows: Sequence[OverallRow], boards: Sequence[OverallBoard], *, counts_absences: bool
+    rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> NDArray[np.float64]:
     """``[i, j]``: by how much at least the share of row i is larger than that of j, in all possible orders.
 
     Of two that are told apart on a board that both count alike, one stands behind the other in each.
     """
     numbers = {row.slug: number for number, row in enumerate(rows)}
-    weights = np.array([_weight(row.slug, boards, counts_absences=counts_absences) for row in rows])
+    weights = np.array([_weight(row.slug, boards, counts_absences) for row in rows])
     leads = np.zeros((len(rows), len(rows)))
     for board in boards:
         low, high = np.zeros(len(rows)), np.zeros(len(rows))

@@ -112,24 +112,11 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
     return stands and is_shown and may_see_instances(phase, audience_of(phase, viewer))
 
 
-def may_see_labels(submission: Submission, viewer: object, *, stands: bool) -> bool:
-    if may_see_submission(submission, viewer):
-        return may_see_scores(submission, viewer)
-    return may_see_claims(submission, viewer, stands=stands)
-
-
-def may_see_passages(submission: Submission, viewer: object) -> bool:
-    return may_see_instances(submission.phase, audience_of(submission.phase, viewer))
-
-
 def may_see_submission(submission: Submission, viewer: object) -> bool:
     """Its team, organisers and helpers of its season and staff. To everybody else it looks absent."""
     if not isinstance(viewer, User):
         return False
-    if (
-        submission.team_id
-        and Membership.objects.filter(team_id=submission.team_id, user_id=viewer.pk).exists()
-    ):
+    if submission.team_id and Membership.objects.filter(team=submission.team_id, user=viewer.pk).exists():
         return True
     return audience_of(submission.phase, viewer) in RUNS_THE_SEASON
 
@@ -143,12 +130,8 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if is_told and not phase.is_frozen():
         return True
     audience = audience_of(phase, viewer)
-    return audience in RUNS_THE_SEASON or (is_told and not _is_veiled(submission, audience))
-
-
-def _is_veiled(submission: Submission, audience: Audience) -> bool:
-    at = frozen_at(submission.phase, audience)
-    return at is not None and not Evaluation.objects.known_at(at).filter(submission=submission).exists()
+    known = Evaluation.objects.known_at(frozen_at(phase, audience)).filter(submission=submission)
+    return audience in RUNS_THE_SEASON or (is_told and known.exists())
 
 
 def may_see_outcome(submission: Submission, viewer: object) -> bool:

@@ -56,17 +56,6 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
     return [_of_run(run) for run in unseen] if unseen and may_see_scores(unseen[0], viewer) else []
 
 
-def other_run(board: Board, viewer: object, number: int) -> Contender | None:
-    run = (
-        Submission.objects.select_related("team", "phase__task")
-        .filter(phase=board.phase, pk=number, status=Submission.Status.SCORED)
-        .exclude(kind=Submission.Kind.HUMAN)
-        .exclude(exclusion=Submission.Exclusion.DISQUALIFIED)
-        .first()
-    )
-    return _of_run(run) if run is not None and may_see_scores(run, viewer) else None
-
-
 def _of_run(run: Submission) -> Contender:
     display_name = (
         _("%(team)s, run %(number)s") % {"team": run.team.name, "number": run.number}
@@ -80,11 +69,14 @@ ChosenTwo = tuple[Contender, Contender]
 
 
 def named_run(board: Board, viewer: object, offered: Iterable[Contender], number: int) -> Contender:
-    chosen = next((contender for contender in offered if contender.run == number), None)
-    chosen = chosen or other_run(board, viewer, number)
-    if chosen is None:
+    if chosen := next((contender for contender in offered if contender.run == number), None):
+        return chosen
+    scored = Submission.objects.filter(phase=board.phase, pk=number, status=Submission.Status.SCORED)
+    scored = scored.exclude(kind=Submission.Kind.HUMAN).exclude(exclusion=Submission.Exclusion.DISQUALIFIED)
+    run = scored.select_related("team", "phase__task").first()
+    if run is None or not may_see_scores(run, viewer):
         raise Http404(_("There is no run here whose numbers are shown to you under this number."))
-    return chosen
+    return _of_run(run)
 
 
 def chosen_two(

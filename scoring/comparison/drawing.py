@@ -38,6 +38,7 @@ KIND_LABELS = OUTCOME_LABELS | {
     NO_HIT: gettext_lazy("cited paper not in the first ten"),
 }
 NEAR_BY = 2
+IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
 #: What a task asks, in a sentence.
 ASKED = {
     base.SENTENCES: gettext_lazy("Which sentences of the cited paper does this citation mean?"),
@@ -207,7 +208,7 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
     lines = []
     for sentence in sorted(order, key=_sentence_number):
         told = order[sentence]
-        in_gold = any(outcome in (base.RIGHT, base.IMPLIED, base.MISSED) for _name, outcome in told)
+        in_gold = any(outcome in IN_GOLD for _name, outcome in told)
         having = [name for name, outcome in told if outcome in (base.RIGHT, base.ALIKE, base.WRONG)]
         kind = BOTH if in_gold and having else GOLD if in_gold else ANSWER if having else ""
         if len(judged) == 1:
@@ -289,12 +290,10 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
         return {EMPTY}
     if form == base.SENTENCES:
         kinds = {outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS}
-        gold = [
-            number
-            for number, is_gold in _numbered(shown.judged, (base.RIGHT, base.IMPLIED, base.MISSED))
-            if is_gold
-        ]
-        wrong = [number for number, is_wrong in _numbered(shown.judged, (base.ALIKE, base.WRONG)) if is_wrong]
+        gold, wrong = (
+            [_sentence_number(text) for outcome, text in shown.judged if outcome in outcomes]
+            for outcomes in (IN_GOLD, (base.ALIKE, base.WRONG))
+        )
         return kinds | {NEAR for one in wrong for other in gold if abs(one - other) <= NEAR_BY}
     if form == base.RANKING:
         cited = {_candidate(line) for line in shown.gold.split("\n")}
@@ -302,7 +301,7 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
         first = next((place for place, name in ranked if name in cited), math.inf)
         return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
     if form == base.LABELS:
-        return {f"{_joined(shown.gold)} → {_joined(shown.answer)}"}
+        return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
     if form == base.MARKS:
         return set() if _MARK.search(shown.answer) else {NO_MARK}
     if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words([shown.answer]):
@@ -312,14 +311,6 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
 
 def kind_label(kind: str) -> str:
     return str(KIND_LABELS.get(kind, kind))
-
-
-def _numbered(judged: Judged, outcomes: Sequence[str]) -> list[tuple[int, bool]]:
-    return [(_sentence_number(text), outcome in outcomes) for outcome, text in judged]
-
-
-def _joined(lines: str) -> str:
-    return ", ".join(lines.split("\n"))
 
 
 def draw(form: str, shown: base.ShownInstance, claims: Sequence[Line] = ()) -> list[Part]:

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board import formatting
 from scoring.board.differences import hidden_classes
+from scoring.board.formatting import dimension_label, metric_label
 from scoring.board.visibility import Audience
 from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
@@ -17,9 +18,6 @@ from scoring.stats.significance import ALPHA, SEED, trials_for
 from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
 
-#: Instances on one page.
-PAGE = 50
-
 
 def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str, Any]:
     scores = [{score.metric: score for score in side.scores.all()} for side in (pair.a, pair.b)]
@@ -28,7 +26,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         a, b = (one[metric.name] for one in scores)
         both = a.value is not None and b.value is not None
         line = {
-            "label": formatting.metric_label(metric.name),
+            "label": metric_label(metric.name),
             "a": formatting.shown(a.value, a.scale, is_infinite=a.is_infinite),
             "b": formatting.shown(b.value, b.scale, is_infinite=b.is_infinite),
             "difference": formatting.shown(a.value - b.value if both else None, a.scale),  # type: ignore[operator]
@@ -44,12 +42,9 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
                 "verdict": "",
                 "test": result["test"],
             }
-            if (
-                result["p_holm"] is not None
-                and result["p_holm"] <= ALPHA
-                and result["difference"] is not None
-            ):
-                is_more = result["difference"] > 0
+            p, difference = result["p_holm"], result["difference"]
+            if p is not None and p <= ALPHA and difference is not None:
+                is_more = difference > 0
                 sides = ("higher", "lower") if metric.higher_is_better is None else ("a", "b")
                 line["verdict"] = sides[0 if is_more == (metric.higher_is_better is not False) else 1]
         lines.append(line)
@@ -60,9 +55,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
     return {
         "lines": lines,
         "is_made": results is not None,
-        "untested": listed(
-            [formatting.metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]
-        ),
+        "untested": listed([metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]),
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
         "make_href": query.with_(tests=True),
         "units": units,
@@ -108,12 +101,14 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     title = f"{label}: {a} {formatting.MINUS} {b}"
     # A point a class, with its interval; right of zero the first run has more.
     drawn = [line for line in lines if line.difference is not None]
+    points = [
+        Measured(value=line.difference, low=line.low, high=line.high, is_faint=not line.has_support)
+        for line in drawn
+    ]
     return {
-        "dimensions": query.choices(
-            "dimension", names, dimension, formatting.dimension_label, label="", page=1
-        ),
+        "dimensions": query.choices("dimension", names, dimension, dimension_label, label="", page=1),
         "metrics": query.choices(
-            "metric", [shared.name for shared in measured], metric.name, formatting.metric_label, page=1
+            "metric", [shared.name for shared in measured], metric.name, metric_label, page=1
         ),
         "dimension_label": formatting.dimension_label(dimension),
         "metric_label": label,
@@ -136,17 +131,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
         "figure": Dots(
             title=title,
             labels=[formatting.class_label(line.label) for line in drawn],
-            series=[
-                Series(
-                    name=_("difference"),
-                    values=[
-                        Measured(
-                            value=line.difference, low=line.low, high=line.high, is_faint=not line.has_support
-                        )
-                        for line in drawn
-                    ],
-                )
-            ],
+            series=[Series(name=_("difference"), values=points)],
             axis=Axis(title=title, decimals=formatting.decimals(metric.scale), has_zero=True),
         ),
         "words": chart_in_words(lines, a, b),
@@ -159,33 +144,29 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
     names = dimensions([pair.a, pair.b])
     dimension = query.dimension if query.dimension in names else next(iter(names), "")
     metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
-    apart = differing(pair, metric, dimension, query.label)
+    apart = differing(pair, metric, dimension, query.label, query.page)
     if apart is None:
         return None
-    pages = max(1, -(-apart.count // PAGE))
-    page = min(query.page, pages)
+    page, pages = apart["page"], apart["pages"]
     return {
+        **apart,
         "metric_label": formatting.metric_label(metric.name),
         "dimension": dimension,
         "dimension_label": formatting.dimension_label(dimension),
         "carried": query.pairs(dimension=dimension, label="", page=1),
-        "labels": [(label, formatting.class_label(label)) for label in apart.labels],
+        "labels": [(label, formatting.class_label(label)) for label in apart["labels"]],
         "label": query.label,
         "class_label": formatting.class_label(query.label),
-        "count": apart.count,
-        "of": apart.instances,
         "lines": [
             {
-                "name": line.name,
-                "classes": ", ".join(map(formatting.class_label, line.classes)),
-                "a": formatting.shown(line.a, metric.scale),
-                "b": formatting.shown(line.b, metric.scale),
-                "difference": formatting.shown(line.difference, metric.scale),
+                "name": name,
+                "classes": ", ".join(map(formatting.class_label, classes)),
+                "a": formatting.shown(a, metric.scale),
+                "b": formatting.shown(b, metric.scale),
+                "difference": formatting.shown(a - b, metric.scale),
             }
-            for line in apart.some(PAGE * (page - 1), PAGE * page)
+            for name, classes, a, b in apart["lines"]
         ],
-        "page": page,
-        "pages": pages,
         "before": query.with_(page=page - 1) if page > 1 else "",
         "after": query.with_(page=page + 1) if page < pages else "",
     }

@@ -23,6 +23,8 @@ from scoring.stats.breakdown import NO_CLASS, classes, has_support
 from scoring.stats.significance import ROUNDING, SEED, difference_interval, trials_for
 
 SECONDS = 24 * 3600
+#: Instances on one page.
+PAGE = 50
 #: With at most so many units a page makes its tests at once.
 FEW_UNITS = 2_000
 #: So long a reader waits for the tests of somebody else.
@@ -89,7 +91,7 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
     return tests
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ClassDifference:
     label: str
     n: int
@@ -98,7 +100,7 @@ class ClassDifference:
     difference: float | None
     low: float | None
     high: float | None
-    withheld: str = ""
+    withheld: str
 
     @property
     def has_support(self) -> bool:
@@ -137,18 +139,7 @@ def by_class(
         (a, n), (b, m) = (values[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b))
         difference = a - b if a is not None and b is not None else None
         low, high = intervals.get(label, (None, None)) if difference is not None else (None, None)
-        differences.append(
-            ClassDifference(
-                label=label,
-                n=max(n, m),
-                a=a,
-                b=b,
-                difference=difference,
-                low=low,
-                high=high,
-                withheld=why.get(label, ""),
-            )
-        )
+        differences.append(ClassDifference(label, max(n, m), a, b, difference, low, high, why.get(label, "")))
     return differences
 
 
@@ -166,45 +157,17 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Instance:
-    name: str
-    classes: tuple[str, ...]
-    a: float | None
-    b: float | None
-    difference: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Differing:
-    dimension: str
-    labels: list[str]
-    count: int
-    instances: int
-    _order: NDArray[np.intp]
-    _sides: "tuple[_Side, _Side]"
-    _names: list[str]
-
-    def some(self, first: int, last: int) -> list[Instance]:
-        instances = []
-        for place in self._order[first:last].tolist():
-            a, b = (float(side.values[place]) for side in self._sides)
-            rows = (
-                (side, row) for side in self._sides for row in np.flatnonzero(side.places == place).tolist()
-            )
-            labels = tuple(dict.fromkeys(label for side, row in rows for label in side.labels[row]))
-            instances.append(Instance(name=self._names[place], classes=labels, a=a, b=b, difference=a - b))
-        return instances
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Side:
     values: Floats
     places: NDArray[np.intp]
     labels: Sequence[tuple[str, ...]]
 
 
-def differing(pair: Two, metric: Metric, dimension: str, label: str = "") -> Differing | None:
-    """None where the task type names no instances. With a label, only instances of that class count."""
+def differing(pair: Two, metric: Metric, dimension: str, label: str, page: int) -> dict[str, Any] | None:
+    """None where the task type names no instances. With a label, only instances of that class count.
+
+    ``lines`` are those of a page: name, classes and both values.
+    """
     names = [names_of(side) for side in (pair.a, pair.b)]
     if names[0] is None or names[1] is None:
         return None
@@ -226,16 +189,22 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str = "") -> Dif
     labels = dict.fromkeys(one for side in (a, b) for labels in side.labels for one in labels or (NO_CLASS,))
     differs = is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
     chosen = np.flatnonzero(differs)
-    return Differing(
-        dimension=dimension,
+    order = chosen[np.argsort(-differences[chosen], kind="stable")]
+    pages = max(1, -(-len(chosen) // PAGE))
+    page, name_of, lines = min(page, pages), list(numbers), []
+    for place in order[PAGE * (page - 1) : PAGE * page].tolist():
+        of_place = ((side, row) for side in (a, b) for row in np.flatnonzero(side.places == place).tolist())
+        of = tuple(dict.fromkeys(one for side, row in of_place for one in side.labels[row]))
+        lines.append((name_of[place], of, float(a.values[place]), float(b.values[place])))
+    return {
         # Instances without a class last.
-        labels=sorted(labels, key=lambda label: label == NO_CLASS),
-        count=len(chosen),
-        instances=int(is_wanted.sum()),
-        _order=chosen[np.argsort(-differences[chosen], kind="stable")],
-        _sides=(a, b),
-        _names=list(numbers),
-    )
+        "labels": sorted(labels, key=lambda label: label == NO_CLASS),
+        "count": len(chosen),
+        "of": int(is_wanted.sum()),
+        "lines": lines,
+        "page": page,
+        "pages": pages,
+    }
 
 
 def values_by_instance(evaluation: Evaluation, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
@@ -245,13 +214,12 @@ def values_by_instance(evaluation: Evaluation, metrics: Sequence[Metric]) -> dic
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
     run = statistics_of(evaluation, {metric.statistic for metric in metrics})
-    return {
-        metric.name: dict(
-            zip(numbers, _side(run, places, metric, "", len(numbers)).values.tolist(), strict=True)
-        )
+    values = {
+        metric.name: _side(run, places, metric, "", len(numbers)).values.tolist()
         for metric in metrics
         if metric.statistic in run.matrices
     }
+    return {name: dict(zip(numbers, own, strict=True)) for name, own in values.items()}
 
 
 def classes_by_instance(evaluation: Evaluation, dimension: str) -> dict[str, tuple[str, ...]]:

@@ -87,15 +87,19 @@ class Rights:
 def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights | None:
     if not all(visibility.may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
         return None
-    audience = visibility.audience_of(phase, viewer)
+    gold, values = _shown(phase, viewer, visibility.audience_of(phase, viewer), runs)
+    return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=values)
+
+
+def _shown(
+    phase: Phase, viewer: object, audience: visibility.Audience, runs: Sequence[Submission]
+) -> tuple[bool, bool]:
+    """Of all these runs the gold, and the values on single instances."""
     if audience == visibility.Audience.ORGANISER:
-        gold = values = True
-    else:
-        gold = may_have_gold(phase, viewer) and all(visibility.is_free(Kind.GOLD, run) for run in runs)
-        values = visibility.may_see_instances(phase, audience) and all(
-            visibility.is_free(Kind.INSTANCES, run) for run in runs
-        )
-    return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=gold or values)
+        return True, True
+    gold = may_have_gold(phase, viewer) and all(visibility.is_free(Kind.GOLD, run) for run in runs)
+    values = visibility.may_see_instances(phase, audience)
+    return gold, gold or (values and all(visibility.is_free(Kind.INSTANCES, run) for run in runs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +129,15 @@ class Reading:
         self,
         runs: Sequence[Evaluation],
         metrics: Sequence[Metric],
-        metric: Metric | None,
+        query: InstancesQuery,
         rights: Rights,
         *,
         drawn: int,
         is_pair: bool = False,
     ) -> None:
         self._is_pair = is_pair
-        self.runs, self.metrics, self.metric, self.rights = runs, metrics, metric, rights
+        self.runs, self.metrics, self.rights = runs, metrics, rights
+        self.metric = _metric_of(metrics, query) if rights.values else None
         self._texts = [texts_of(run) for run in runs[:drawn]]
         names = [names_of(run) or list(row) for run, row in zip(runs, self._texts, strict=False)]
         self._numbers = {name: number for number, name in enumerate(dict.fromkeys(itertools.chain(*names)))}
@@ -210,23 +215,12 @@ class Reading:
         return {name: kinds_of(self._form, shown) for name, shown in self._texts[0].items()}
 
     def has_words(self, name: str, text: str) -> bool:
-        words = text.casefold().split()
-        read = [
-            name,
-            *(
-                part
-                for texts in self._texts
-                if name in texts
-                for part, is_free in (
-                    (texts[name].given, self.rights.given),
-                    (texts[name].gold, self.rights.gold),
-                    (texts[name].answer, self.rights.answers),
-                )
-                if is_free
-            ),
-        ]
+        read, may = [name], self.rights
+        for shown in filter(None, (texts.get(name) for texts in self._texts)):
+            parts = ((shown.given, may.given), (shown.gold, may.gold), (shown.answer, may.answers))
+            read += [part for part, is_free in parts if is_free]
         whole = "\n".join(read).casefold()
-        return all(word in whole for word in words)
+        return all(word in whole for word in text.casefold().split())
 
     def chosen(self, which: str) -> list[str]:
         names = self.names
@@ -349,7 +343,7 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
 PAGE = 10
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Page:
     """``chosen`` are the names of all that a reader chose; ``single`` is the one that was asked for."""
 
@@ -401,16 +395,7 @@ def page_of(reading: Reading, query: InstancesQuery) -> Page | None:
     instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
     if query.instance and not instances:
         return None
-    return Page(
-        reading=reading,
-        which=which,
-        of_class=of_class,
-        kind=kind,
-        single=query.instance,
-        chosen=names,
-        number=number,
-        instances=instances,
-    )
+    return Page(reading, which, of_class, kind, query.instance, names, number, instances)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,23 +420,10 @@ def read_two(phase: Phase, viewer: object, query: ReadQuery) -> ReadTwo:
     pair = two(scored[0], scored[1])
     if not pair.pooled:
         raise Http404(_("These runs share no metric that has a value on single instances."))
-    page = page_of(_reading(scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True), query)
+    page = page_of(Reading(scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True), query)
     if page is None:
         raise Http404(_("The runs have no instance of this name."))
     return ReadTwo(board=board, chosen=chosen, pair=pair, page=page)
-
-
-def _reading(
-    runs: Sequence[Evaluation],
-    metrics: Sequence[Metric],
-    query: InstancesQuery,
-    may: Rights,
-    *,
-    drawn: int,
-    is_pair: bool = False,
-) -> Reading:
-    metric = _metric_of(metrics, query) if may.values else None
-    return Reading(runs, metrics, metric, may, drawn=drawn, is_pair=is_pair)
 
 
 def _metric_of(metrics: Sequence[Metric], query: InstancesQuery) -> Metric | None:
@@ -485,7 +457,7 @@ def read_own(
         for run in (others() if may.values and metric else ())
         if metric and any(metric.name == own.name for own in two(evaluation, run).metrics)
     ]
-    return page_of(_reading([evaluation, *alike], metrics, query, may, drawn=1), query)
+    return page_of(Reading([evaluation, *alike], metrics, query, may, drawn=1), query)
 
 
 def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Evaluation]:
@@ -507,20 +479,12 @@ def comparable(board: Board) -> list[Evaluation]:
 def rights_to_all(board: Board, viewer: object, runs: Sequence[Evaluation]) -> Rights | None:
     """To the instances of all these runs of a board; None where not even their values are shown."""
     phase, submissions = board.phase, [run.submission for run in runs]
-    gold = values = board.audience == visibility.Audience.ORGANISER
-    if not gold:
-        gold = may_have_gold(phase, viewer) and all(visibility.is_free(Kind.GOLD, run) for run in submissions)
-        values = gold or (
-            visibility.may_see_instances(phase, board.audience)
-            and all(visibility.is_free(Kind.INSTANCES, run) for run in submissions)
-        )
+    gold, values = _shown(phase, viewer, board.audience, submissions)
+    if not values:
+        return None
     runs_season = board.audience in visibility.RUNS_THE_SEASON
     answers = runs_season or (gold and all(run.file for run in submissions))
-    return (
-        Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
-        if values
-        else None
-    )
+    return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
 
 
 def read_all(board: Board, viewer: object, query: InstancesQuery) -> Page | None:
@@ -531,7 +495,7 @@ def read_all(board: Board, viewer: object, query: InstancesQuery) -> Page | None
         raise Http404(_("The instances of this board are not shown to you."))
     shared = set.intersection(*({metric.name for metric in two(runs[0], run).metrics} for run in runs))
     metrics = [metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared]
-    return page_of(_reading(runs, metrics, query, may, drawn=min(len(runs), MAX_DRAWN)), query)
+    return page_of(Reading(runs, metrics, query, may, drawn=min(len(runs), MAX_DRAWN)), query)
 
 
 MAX_RUNS = 8
@@ -603,9 +567,8 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     if not offered and not query.runs:
         raise Http404(_("No numbers of this phase are shown to you."))
     wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS]
-    chosen = [contenders.named_run(board, viewer, offered, number) for number in wanted] or offered[
-        :CHOSEN_AT_FIRST
-    ]
+    chosen = [contenders.named_run(board, viewer, offered, number) for number in wanted]
+    chosen = chosen or offered[:CHOSEN_AT_FIRST]
     read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
@@ -625,9 +588,8 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     task_type = phase.task.task_type
     by_class = [one for one in metrics_by(task_type, dimension, metrics) if one.is_exchangeable and shown]
     chosen_metric = next((line for line in by_class if line.name == query.metric), next(iter(by_class), None))
-    hidden = hidden_classes([run.pk for run in evaluations], phase, board.audience).get(
-        dimension, frozenset()
-    )
+    hidden_by = hidden_classes([run.pk for run in evaluations], phase, board.audience)
+    hidden = hidden_by.get(dimension, frozenset())
     return Several(
         board=board,
         offered=[*offered, *(run for run in chosen if run not in offered)],
@@ -660,12 +622,8 @@ def _class_lines(
         value, is_infinite, low, high, n, why = OF_SMALL_CLASS if label in hidden else number
         by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite, str(why))
         sizes[label] = max(n, sizes.get(label, 0))
-    return [
-        _line(
-            label,
-            metric.scale,
-            [by_label[label].get(run.pk, Value(None)) for run in evaluations],
-            sizes[label],
-        )
-        for label in natural_order(list(by_label))
-    ]
+    lines = []
+    for label in natural_order(list(by_label)):
+        values = [by_label[label].get(run.pk, Value(None)) for run in evaluations]
+        lines.append(_line(label, metric.scale, values, sizes[label]))
+    return lines

@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 from django.conf import settings
@@ -159,10 +158,10 @@ def _context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
 
 
 def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
-    order = list(dict.fromkeys(result.season.pk for result in results))
-    ordered = sorted(results, key=lambda result: order.index(result.season.pk))
-    groups = [list(group) for _, group in groupby(ordered, lambda result: result.season.pk)]
-    return [(group[0].season, group) for group in groups]
+    groups: dict[int, list[Result]] = {}
+    for result in results:
+        groups.setdefault(result.season.pk, []).append(result)
+    return [(group[0].season, group) for group in groups.values()]
 
 
 @pages.entering.act("season season")

@@ -241,8 +241,7 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
     divergences = _divergences(counted, datasets, query.form)
     of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
     of_runs = [(row.system, own, RUN) for row, own in drawn]
-    labels, lines = label_shares.share_lines([*of_gold, *of_runs], dataset)
-    bars = label_shares.share_bars(labels, lines)
+    shares = label_shares.share_part([*of_gold, *of_runs], dataset)
     return {
         **place_of(board.phase),
         "carried": query.pairs(dataset=dataset, systems=()),
@@ -258,10 +257,8 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
         "is_published": query.form == PUBLISHED,
         "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
         **divergences,
-        "bars": bars,
-        "labels": labels,
-        "share_lines": label_shares.written(lines),
-        "figures": {"divergences": divergences["heat"], "label-shares": bars},
+        **shares,
+        "figures": {"divergences": divergences["heat"], "label-shares": shares["bars"]},
         "figure_address": lambda name: query.with_(figure=name),
     }
 

@@ -368,27 +368,19 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
 def _loaded(
     request: pages.SignedInRequest, content: bytes, season: Season | None, *, dry_run: bool
 ) -> Loaded:
+    chosen: dict[str, set[str]] = {"apply": set(), "keep": set()}
+    for name, value in request.POST.items() if not dry_run else ():
+        if name.startswith(DECISION) and value in chosen:
+            chosen[str(value)].add(name.removeprefix(DECISION))
     load = partial(
         load_season_text,
         content,
         by=request.user,
         slug=season.slug if season else "",
-        decisions=Decisions() if dry_run else decisions_of(request),
+        decisions=Decisions(**{name: frozenset(keys) for name, keys in chosen.items()}),
         dry_run=dry_run,
     )
     return load() if dry_run or season is None else done(season, request.user, load, pages.said_in(request))
-
-
-def decisions_of(request: HttpRequest) -> Decisions:
-    chosen = {
-        name.removeprefix(DECISION): value
-        for name, value in request.POST.items()
-        if name.startswith(DECISION)
-    }
-    return Decisions(
-        apply=frozenset(key for key, value in chosen.items() if value == "apply"),
-        keep=frozenset(key for key, value in chosen.items() if value == "keep"),
-    )
 
 
 new_from_preset = pages.fills(

@@ -286,21 +286,20 @@ class ClaimsQuery(Query):
     name: str = text_from("id")
 
 
-def _with_claims(viewer: object, pk: int) -> tuple[Submission, bool]:
-    """The run, and whether it stands on a board as the viewer sees it; who sees it anyway needs no board."""
+def _with_claims(viewer: object, pk: int) -> Submission:
+    """It stands on a board as the viewer sees it; who sees it anyway needs no board."""
     run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
     stands = run is not None and (
         visibility.may_see_submission(run, viewer) or standing_of(run.phase, viewer, run.pk) is not None
     )
     if run is None or not visibility.may_see_claims(run, viewer, stands=stands):
         raise Http404(_("There are no claims for you to see at this address."))
-    return run, stands
+    return run
 
 
 @Pages(_with_claims, "pk", is_public=True).page("runs/claims.html")
-def claims(request: HttpRequest, readable: tuple[Submission, bool]) -> Answer:
+def claims(request: HttpRequest, run: Submission) -> Answer:
     """Response by response why its recall and precision are what they are."""
-    run, stands = readable
     viewer, audience = request.user, visibility.audience_of(run.phase, request.user)
     latest = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
     evaluations = {rules: evaluation for rules, evaluation in latest.items() if has_claims(evaluation)}
@@ -309,14 +308,15 @@ def claims(request: HttpRequest, readable: tuple[Submission, bool]) -> Answer:
     query = ClaimsQuery.of(request.GET)
     wanted = current_rules(query.rules)
     rules = wanted if wanted in evaluations else next(iter(evaluations))
+    is_own = visibility.may_see_submission(run, viewer)
     page = page_of(
         evaluations[rules],
         query.page,
         query.name.strip(),
-        shows_labels=visibility.may_see_labels(run, viewer, stands=stands),
-        shows_passages=visibility.may_see_passages(run, viewer),
+        shows_labels=not is_own or visibility.may_see_scores(run, viewer),
+        shows_passages=visibility.may_see_instances(run.phase, audience),
     )
-    number, is_own = page["number"], visibility.may_see_submission(run, viewer)
+    number = page["number"]
     return {
         **place_of(run.phase),
         "submission": run,
