@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, lru_cache
-from typing import Protocol
 
 from django.utils.translation import get_language, gettext, pgettext
 
 from citeboard.core.words import in_decimals, thousands
+from scoring.models import Score
 from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.columns import CLASS_WORDS
@@ -124,20 +124,7 @@ def shown(
     return in_decimals(f"{value:z.{decimals(scale)}f}".replace("-", MINUS))
 
 
-class Told(Protocol):
-    """A stored number."""
-
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def scale(self) -> float: ...
-    @property
-    def is_infinite(self) -> bool: ...
-    @property
-    def withheld(self) -> str: ...
-
-
-def score_text(score: Told | None) -> str:
+def score_text(score: Score | None) -> str:
     if score is None:
         return ""
     return shown(score.value, score.scale, is_infinite=score.is_infinite, withheld=score.withheld)

@@ -48,7 +48,9 @@ def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColu
     rated: list[HumanColumn] = []
     sheet = published_sheet(phase, at)
     if sheet is not None:
-        criteria = {name: HumanColumn(f"human_{name}", column_of(sheet, name), SCALE) for name in CRITERIA}
+        parts = column_parts(sheet)
+        keys = {name: joined(f"human_{name}", parts) for name in CRITERIA}
+        criteria = {name: HumanColumn(f"human_{name}", key, SCALE) for name, key in keys.items()}
         rated += _filled(criteria, HumanScore.objects.filter(sheet=sheet))
     kinds = {
         kind: HumanColumn(f"human_{kind}", joined(f"human_{kind}", judged_parts(kind)), float(levels[-1]))
@@ -84,10 +86,6 @@ def agreement_in_words(sheet: Sheet) -> str:
 def _in_words(agreed: Mapping[str, Any], name: str) -> str:
     value = agreed.get(name)
     return _("undefined") if value is None else with_interval(value, agreed.get(f"{name}_interval"), 100)
-
-
-def column_of(sheet: Sheet, criterion: str) -> str:
-    return joined(f"human_{criterion}", column_parts(sheet))
 
 
 def column_parts(sheet: Sheet) -> dict[str, object]:

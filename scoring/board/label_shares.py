@@ -185,11 +185,7 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
 
 
 def sources_in_words(counts: LabelCounts, side: str) -> str:
-    words = {
-        Source.SUPPLIED: _("its own labels"),
-        Source.TAGGED: _("the tagger's"),
-        Source.NOBODY: _("none"),
-    }
+    words = {Source.SUPPLIED: _("its own labels"), Source.TAGGED: _("the tagger's"), Source.NOBODY: _("none")}
     counted = {word: counts.sources[side, source] for source, word in words.items()}
     named = [f"{word} ({count})" for word, count in counted.items() if count]
     return listed(named) if len(named) > 1 else next((word for word, n in counted.items() if n), _("none"))

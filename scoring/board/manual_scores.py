@@ -74,14 +74,11 @@ def enter_measure(
     entered = _values(phase, values)
     faults = {}
     if not name or len(name) > MAX_NAME:
-        faults["name"] = _("the name has %(characters)s characters; from 1 to %(most)s fit") % {
-            "characters": len(name),
-            "most": MAX_NAME,
-        }
+        words = _("the name has %(characters)s characters; from 1 to %(most)s fit")
+        faults["name"] = words % {"characters": len(name), "most": MAX_NAME}
     if entered and (not source or len(source) > MAX_SOURCE):
-        faults["source"] = _("say who measured it and where, in at most %(most)s characters") % {
-            "most": MAX_SOURCE
-        }
+        words = _("say who measured it and where, in at most %(most)s characters")
+        faults["source"] = words % {"most": MAX_SOURCE}
     if faults:
         raise ValidationError(faults)
     with transaction.atomic():
@@ -91,23 +88,16 @@ def enter_measure(
         if before is None and not entered:
             raise ValidationError({"values": _("give the value of at least one run")})
         if before is None and ManualMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES:
-            raise ValidationError(
-                {"name": _("the phase has %(most)s measures, the most that fit") % {"most": MAX_MEASURES}}
-            )
-        values_by_run = {str(run): entered[run] for run in sorted(entered)}
-        if was == {"source": source, "higher_is_better": higher_is_better, "values": values_by_run}:
+            words = _("the phase has %(most)s measures, the most that fit") % {"most": MAX_MEASURES}
+            raise ValidationError({"name": words})
+        said: dict[str, Any] = {"source": source, "higher_is_better": higher_is_better}
+        if was == {**said, "values": {str(run): entered[run] for run in sorted(entered)}}:
             return before
         if before is not None:
             before.delete()
         measure = None
         if entered:
-            measure = ManualMeasure.objects.create(
-                phase=locked,
-                name=name,
-                entered_at=timezone.now(),
-                source=source,
-                higher_is_better=higher_is_better,
-            )
+            measure = ManualMeasure.objects.create(phase=locked, name=name, entered_at=timezone.now(), **said)
             ManualScore.objects.bulk_create(
                 ManualScore(measure=measure, submission_id=run, value=value) for run, value in entered.items()
             )
@@ -157,12 +147,8 @@ def entered_of(submission: Submission) -> list[tuple[str, str]]:
 def _values(phase: Phase, text: str) -> dict[int, float]:
     lines = text.splitlines()
     if len(text) > MAX_TEXT or len(lines) > MAX_LINES:
-        raise ValidationError(
-            {
-                "values": _("there are %(lines)s lines; at most %(most)s are read")
-                % {"lines": in_decimals(f"{len(lines):,}"), "most": in_decimals(f"{MAX_LINES:,}")}
-            }
-        )
+        counts = {"lines": in_decimals(f"{len(lines):,}"), "most": in_decimals(f"{MAX_LINES:,}")}
+        raise ValidationError({"values": _("there are %(lines)s lines; at most %(most)s are read") % counts})
     runs = set(Submission.objects.filter(phase=phase).values_list("pk", flat=True))
     values: dict[int, float] = {}
     faults: list[str] = []
@@ -176,23 +162,19 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
                 run, value = parts[0], float(parts[1])
         is_number = run.isascii() and run.isdigit() and len(run) < 16
         if not math.isfinite(value) or not is_number:
-            faults.append(
-                _("line %(number)s: “%(line)s” is not the number of a run and a value")
-                % {"number": number, "line": line[:60]}
-            )
+            words = _("line %(number)s: “%(line)s” is not the number of a run and a value")
         elif int(run) not in runs:
-            faults.append(_("line %(number)s: the phase has no run %(run)s") % {"number": number, "run": run})
+            words = _("line %(number)s: the phase has no run %(run)s")
         elif int(run) in values:
-            faults.append(
-                _("line %(number)s: run %(run)s has a value already") % {"number": number, "run": run}
-            )
+            words = _("line %(number)s: run %(run)s has a value already")
         else:
             values[int(run)] = value
+            continue
+        faults.append(words % {"number": number, "line": line[:60], "run": run})
+    if len(faults) > MAX_FAULTS:
+        faults[MAX_FAULTS:] = [_("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}]
     if faults:
-        more = (
-            [_("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}] if len(faults) > MAX_FAULTS else []
-        )
-        raise ValidationError({"values": [*faults[:MAX_FAULTS], *more]})
+        raise ValidationError({"values": faults})
     return values
 
 
@@ -227,11 +209,8 @@ def team_reported(board: Board) -> TeamReported:
     figures = figures_of(board.rows)
     rows = [row for row in board.rows if row.submission in figures]
     occurring = {name for one in figures.values() for name in one}
-    return TeamReported(
-        measures=[measure for measure in EVERY.values() if measure.name in occurring],
-        rows=rows,
-        figures=figures,
-    )
+    measures = [measure for measure in EVERY.values() if measure.name in occurring]
+    return TeamReported(measures=measures, rows=rows, figures=figures)
 
 
 def reported_of(submission: Submission) -> list[tuple[str, str]]:

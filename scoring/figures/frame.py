@@ -312,16 +312,12 @@ def plain(text: str) -> str:
     return escape(_NO_XML.sub("\ufffd", text))
 
 
-def width_of(text: str, size: float = SIZE) -> float:
+def width_of(text: str) -> float:
     """About so many pixels; no font is read for it."""
-    return (
-        WIDEST
-        * size
-        * sum(
-            _WIDTHS.get(char) or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56)
-            for char in text
-        )
+    widths = (
+        _WIDTHS.get(char) or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56) for char in text
     )
+    return WIDEST * SIZE * sum(widths)
 
 
 def fitting(text: str, width: float) -> str:
@@ -334,15 +330,10 @@ def fitting(text: str, width: float) -> str:
 
 
 def interval(at: float, low: float, high: float, *, is_across: bool) -> str:
+    middle, before, start, end = map(_value, (at, at - 3, low, high))
     if is_across:
-        path = f"M{_value(low)} {_value(at)}H{_value(high)}" + "".join(
-            f"M{_value(end)} {_value(at - 3)}v6" for end in (low, high)
-        )
-    else:
-        path = f"M{_value(at)} {_value(low)}V{_value(high)}" + "".join(
-            f"M{_value(at - 3)} {_value(end)}h6" for end in (low, high)
-        )
-    return tag("path", d=path)
+        return tag("path", d=f"M{start} {middle}H{end}M{start} {before}v6M{end} {before}v6")
+    return tag("path", d=f"M{middle} {start}V{end}M{before} {start}h6M{before} {end}h6")
 
 
 def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:

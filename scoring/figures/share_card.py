@@ -63,9 +63,8 @@ def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], fo
             continue
         middle = y - 9
         if row.low is not None and row.high is not None:
-            path = f"M{x(row.low):.1f} {middle}H{x(row.high):.1f}" + "".join(
-                f"M{x(end):.1f} {middle - 8}v16" for end in (row.low, row.high)
-            )
+            start, end = f"{x(row.low):.1f}", f"{x(row.high):.1f}"
+            path = f"M{start} {middle}H{end}M{start} {middle - 8}v16M{end} {middle - 8}v16"
             parts.append(tag("path", d=path, stroke=INK, stroke_width=2.5))
         parts.append(tag("circle", cx=x(row.value), cy=middle, r=8, fill=ACCENT))
     return tag(

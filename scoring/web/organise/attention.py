@@ -175,12 +175,8 @@ def _changed_before_the_end(season: Season) -> Concern:
         for changed in history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES)[:1]
         for phase in _phases(season).filter(closes__gt=at, closes__lte=at + AHEAD)
     ]
-    return Concern.of(
-        "late-changes",
-        _("Changed within 48 hours of an end"),
-        lines,
-        _("Teams may not have seen it; announce it, or move the end."),
-    )
+    advice = _("Teams may not have seen it; announce it, or move the end.")
+    return Concern.of("late-changes", _("Changed within 48 hours of an end"), lines, advice)
 
 
 def _without_baseline(season: Season) -> Concern:
@@ -261,12 +257,8 @@ def _columns_without_value(season: Season) -> Concern:
         for rules in task.rules
         if (lacking := task.task_type.without_value(rules, task.options))
     ]
-    return Concern.of(
-        "columns-without-value",
-        _("Metrics without a value"),
-        lines,
-        _("Give the option and score the runs again, or leave the rules out."),
-    )
+    advice = _("Give the option and score the runs again, or leave the rules out.")
+    return Concern.of("columns-without-value", _("Metrics without a value"), lines, advice)
 
 
 def _same_files(season: Season) -> Concern:
@@ -320,15 +312,11 @@ def _contested_results(season: Season) -> Concern:
         for result in results_of(phase)
         if result.said is not None and result.is_contested
     ]
-    return Concern.of(
-        "contested-results",
-        _("Contested results"),
-        lines,
-        _(
-            "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
-            "confirmation with a reason."
-        ),
+    advice = _(
+        "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
+        "confirmation with a reason."
     )
+    return Concern.of("contested-results", _("Contested results"), lines, advice)
 
 
 def _waiting_teams(season: Season) -> Concern:
@@ -391,12 +379,8 @@ def _unserved_queues(season: Season) -> Concern:
         for queue, runs, oldest in sorted(rows)
         if (why := why_unserved(queue))
     ]
-    return Concern.of(
-        "unserved-queues",
-        _("Queues that nothing is taken from"),
-        lines,
-        _("A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it."),
-    )
+    advice = _("A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it.")
+    return Concern.of("unserved-queues", _("Queues that nothing is taken from"), lines, advice)
 
 
 def _teams_without_score(season: Season) -> Concern:

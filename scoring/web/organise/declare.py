@@ -92,7 +92,9 @@ class DeclarationForm(forms.Form):
     def __init__(self, data: Any, draft: Told, season: Season) -> None:
         self.task: Told = draft["task"]
         gold, said = self.task["gold"], self.task.get("answer", {})
-        known = {own["name"]: own for own in map(_as_dimension, self.task.get("dimensions", []))}
+        declared = self.task.get("dimensions", [])
+        named = [{"name": own, "field": own} if isinstance(own, str) else own for own in declared]
+        known = {own["name"]: own for own in named}
         baselines = [own["name"] for own in self.task.get("baselines", [])]
         self.dimensions = {
             **{field["name"]: {"name": field["name"], "field": field["name"]} for field in draft["fields"]},
@@ -106,7 +108,8 @@ class DeclarationForm(forms.Form):
             "baselines": baselines, **said,
         }  # fmt: skip
         super().__init__(data, initial=initial, label_suffix="")
-        fields = [(field["name"], _counts(field, draft["instances"])) for field in draft["fields"]]
+        words = _("%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)")
+        fields = [(own["name"], words % {**own, "all": draft["instances"]}) for own in draft["fields"]]
         whole = [(name, words) for name, words in fields if "." not in name]
         one, many = self._one, self._many
         one("key", _("Field with the id"), whole)
@@ -223,15 +226,6 @@ class DeclarationForm(forms.Form):
 
 def _without_empty(values: Told) -> Told:
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
-
-
-def _as_dimension(own: Any) -> Told:
-    return {"name": own, "field": own} if isinstance(own, str) else own
-
-
-def _counts(field: Told, instances: int) -> str:
-    words = _("%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)")
-    return words % {**field, "all": instances}
 
 
 @organisers.form("organise/declare.html", "settings", back="organise-settings season")

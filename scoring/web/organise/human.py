@@ -14,7 +14,7 @@ from citeboard.teams.models import User
 from scoring.acts import gold as acts
 from scoring.acts import human
 from scoring.background.kinds import jobs_of, run_to_judge
-from scoring.board.formatting import DASH, dimension_label, interval, shown, with_interval
+from scoring.board.formatting import dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
 from scoring.human import outcome
 from scoring.human.claim_review import agreement_of
@@ -175,10 +175,8 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
         for criterion in CRITERIA if by_class else ():
             lines = []
             for row in by_class:
-                means = [row.means[criterion].get(run.pk) for run in runs]
-                cells = [
-                    _cell(mean.value, *(mean.interval or (None, None))) if mean else _cell() for mean in means
-                ]
+                found = (row.means[criterion].get(run.pk) for run in runs)
+                cells = [_cell(own.value, *(own.interval or ())) if own else _cell() for own in found]
                 lines.append({"label": row.label, "instances": row.instances, "cells": cells})
             label = dimension_label(dimension)
             tables.append({"dimension": label, "criterion": _(criterion), "runs": runs, "lines": lines})
@@ -186,8 +184,7 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
 
 
 def _cell(value: float | None = None, low: float | None = None, high: float | None = None) -> dict[str, str]:
-    value_in_words = DASH if value is None else shown(value, SCALE)
-    return {"value": value_in_words, "interval": interval(low, high, SCALE)}
+    return {"value": shown(value, SCALE), "interval": interval(low, high, SCALE)}
 
 
 TITLES = {
@@ -230,8 +227,7 @@ def _compared(judged: JudgedRun) -> dict[str, Any]:
         return {"judged": judged, "outdated": sentence(outdated)}
     decided, rated = [], []
     for kind in (RECALL, PRECISION):
-        found = agreements[kind]
-        if found["items"]:
+        if (found := agreements[kind])["items"]:
             intervals = found["cohen_intervals"]
             cohen = [(name, with_interval(kappa, intervals[name])) for name, kappa in found["cohen"].items()]
             numbers = {
@@ -243,8 +239,7 @@ def _compared(judged: JudgedRun) -> dict[str, Any]:
             }
             decided.append({**_common(kind, found), **numbers})
     for kind in RATINGS:
-        found = agreements[kind]
-        if found["items"]:
+        if (found := agreements[kind])["items"]:
             numbers = {"people": shown(found["people"], 1), "interval": interval(found["low"], found["high"])}
             rated.append({**_common(kind, found), **numbers})
     return {"judged": judged, "decided": decided, "rated": rated}

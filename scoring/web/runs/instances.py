@@ -239,7 +239,8 @@ def _line(
     reading = page.reading
     answers = dict(zip(runs, instance.answers, strict=False)) if reading.rights.answers else {}
     judged = dict(zip(runs, instance.judged, strict=False))
-    values = instance.values.get(reading.metric.name, ()) if reading.metric else ()
+    name = reading.metric.name if reading.metric else ""
+    values = instance.values.get(name, ())
     return {
         "instance": instance,
         "href": query.with_(instance=instance.name),
@@ -254,12 +255,7 @@ def _line(
             pool=instance.pool,
         ),
         "kinds": sorted(kind_label(kind) for kind in reading.kinds.get(instance.name, ())),
-        "ranked": [
-            (run, _value(value, metrics[reading.metric.name]))
-            for run, value in zip(runs, values, strict=False)
-        ]
-        if reading.metric
-        else [],
+        "ranked": [(run, _value(value, metrics[name])) for run, value in zip(runs, values, strict=False)],
         "values": [
             (metric_label(name), [_value(value, metrics[name]) for value in [*own, *_difference(own)]])
             for name, own in instance.values.items()

@@ -76,10 +76,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
     }
 
 
-PUBLISHED = {
-    "csv": ("text/csv; charset=utf-8", published_csv),
-    "json": ("application/json", published_json),
-}
+PUBLISHED = {"csv": ("text/csv; charset=utf-8", published_csv), "json": ("application/json", published_json)}
 
 
 @readable_anywhere
