@@ -47,7 +47,7 @@ def page(client, phase):
 
 def cells(answer) -> list[list]:
     [split] = answer.context["splits"]
-    return [[line.label, line.inputs, line.gold] for line in split.lines]
+    return [[line["label"], line["inputs"], line["gold"]] for line in split["lines"]]
 
 
 def shows_gold(answer) -> bool:
