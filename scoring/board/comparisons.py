@@ -109,22 +109,12 @@ def compared(
         )
         for place, result in zip(places, results, strict=True):
             first, second = sorted((one, others[place]), key=lambda evaluation: evaluation.pk)
-            rows.append(
-                Comparison(
-                    first=first,
-                    second=second,
-                    metric=metric.name,
-                    difference=finite(result.difference),
-                    error=finite(result.error),
-                    low=result.low,
-                    high=result.high,
-                    p=finite(result.test.p),
-                    test=result.test.kind,
-                    trials=result.test.trials,
-                    units=result.units,
-                    seed=SEED,
-                )
-            )
+            found = {
+                "difference": finite(result.difference), "error": finite(result.error), "low": result.low,
+                "high": result.high, "p": finite(result.test.p), "test": result.test.kind,
+                "trials": result.test.trials, "units": result.units, "seed": SEED,
+            }  # fmt: skip
+            rows.append(Comparison(first=first, second=second, metric=metric.name, **found))
     return rows
 
 
@@ -139,12 +129,8 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     """Keep those not scored anew since they were read; returns how many. Called in a transaction."""
     assert transaction.get_connection().in_atomic_block
     read = {evaluation.pk: evaluation.statistics for pair in rows for evaluation in (pair.first, pair.second)}
-    now = dict(
-        Evaluation.objects.select_for_update()
-        .filter(pk__in=read)
-        .order_by("pk")
-        .values_list("pk", "statistics")
-    )
+    locked = Evaluation.objects.select_for_update().filter(pk__in=read).order_by("pk")
+    now = dict(locked.values_list("pk", "statistics"))
     same = {pk for pk, name in now.items() if name == read[pk]}
     fresh = [comparison for comparison in rows if {comparison.first_id, comparison.second_id} <= same]
     Comparison.objects.bulk_create(
@@ -159,18 +145,12 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
 def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
     """Every two whose p-value more trials may make small enough, now that the board has grown."""
     comparisons = len(evaluations) - 1
-    few = Comparison.objects.filter(
-        first__in=evaluations,
-        second__in=evaluations,
-        metric=metric,
-        test=APPROXIMATE,
-        trials__lt=max(TRIALS, 2 * TRIALS_PER_COMPARISON * comparisons),
-    )
+    most = max(TRIALS, 2 * TRIALS_PER_COMPARISON * comparisons)
+    pairs = Comparison.objects.filter(first__in=evaluations, second__in=evaluations, metric=metric)
+    few = pairs.filter(test=APPROXIMATE, trials__lt=most).order_by()
     return {
         (first, second)
-        for first, second, p, units, trials in few.order_by().values_list(
-            "first_id", "second_id", "p", "units", "trials"
-        )
+        for first, second, p, units, trials in few.values_list("first", "second", "p", "units", "trials")
         if may_need_more(p, trials, trials_for(units, comparisons))
     }
 
@@ -228,8 +208,7 @@ def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metr
     first_two = None
     if pairs:
         older, newer = sorted(rows[:2])
-        compared_first = Comparison.objects.filter(first=older, second=newer, metric=metric)
-        for pair in compared_first:
+        for pair in Comparison.objects.filter(first=older, second=newer, metric=metric):
             differ = standings[1].low > 1
             chance = None if differ else _order_chance(pair, rows, metric)
             first_two = FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
@@ -362,19 +341,13 @@ class GoldPower:
             sentences.append(few % {"units": counted_units(self.units, self.unit)})
         if by_units:
             (units, first), *more = by_units.items()
-            sizes = [
-                _("%(units)s show a difference in %(metric)s of %(difference)s")
-                % {"units": counted_units(units, self.unit), "metric": self.metric, "difference": first},
-                *(
-                    _("%(units)s one of %(difference)s")
-                    % {"units": thousands(further), "difference": difference}
-                    for further, difference in more
-                ),
-            ]
-            sentences.append(
-                _("With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s).")
-                % {"sizes": listed(sizes), "runs": counted(self.runs, "run")}
-            )
+            words = _("%(units)s show a difference in %(metric)s of %(difference)s")
+            shows = {"units": counted_units(units, self.unit), "metric": self.metric, "difference": first}
+            sizes = [words % shows]
+            words = _("%(units)s one of %(difference)s")
+            sizes += [words % {"units": thousands(further), "difference": least} for further, least in more]
+            words = _("With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s).")
+            sentences.append(words % {"sizes": listed(sizes), "runs": counted(self.runs, "run")})
         return sentences
 
 

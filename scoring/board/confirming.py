@@ -30,7 +30,7 @@ from tasks.seasons.phase_acts import locked_phase
 State = ResultConfirmation.State
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Result:
     """``has_fallen`` where the team has said something of other numbers than these."""
 
@@ -115,17 +115,10 @@ def results_of(phase: Phase) -> list[Result]:
     statements = {statement.submission_id: statement for statement in stated}
     results = []
     for run in sorted(runs.values(), key=lambda run: (run.team or "", run.number)):
-        statement = statements.get(run.submission)
-        holds = statement is not None and statement.numbers == numbers[run.submission]
-        results.append(
-            Result(
-                run=run,
-                gold=gold,
-                numbers=numbers[run.submission],
-                said=statement if holds else None,
-                has_fallen=statement is not None and not holds,
-            )
-        )
+        own, statement = numbers[run.submission], statements.get(run.submission)
+        holds = statement is not None and statement.numbers == own
+        has_fallen = statement is not None and not holds
+        results.append(Result(run, gold, own, statement if holds else None, has_fallen))
     return results
 
 
@@ -154,13 +147,9 @@ def confirmation_of(board: Board) -> Confirmation | None:
     results = results_of(phase)
     if not results:
         return None
-    confirmed, teams = teams_confirmed(results)
     is_counted = shows_run_counts(phase, board.audience)
-    return Confirmation(
-        official_since=official_since(phase, results),
-        confirmed=confirmed if is_counted else None,
-        teams=teams if is_counted else None,
-    )
+    confirmed, teams = teams_confirmed(results) if is_counted else (None, None)
+    return Confirmation(official_since=official_since(phase, results), confirmed=confirmed, teams=teams)
 
 
 def why_not(phase: Phase) -> str:

@@ -60,17 +60,9 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
         before = result.said
         if before is not None and (before.state, before.message) == (state, message):
             return result
-        ResultConfirmation.objects.update_or_create(
-            submission=submission,
-            defaults={
-                "gold": result.gold,
-                "numbers": result.numbers,
-                "state": state,
-                "message": message,
-                "by": by,
-                "at": timezone.now(),
-            },
-        )
+        said = {"state": state, "message": message, "by": by, "at": timezone.now()}
+        numbers = {"gold": result.gold, "numbers": result.numbers}
+        ResultConfirmation.objects.update_or_create(submission=submission, defaults={**numbers, **said})
         bump_version(phase.pk)
         earlier = before.message if before else ""
         audit.record(
@@ -122,13 +114,10 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
         locked = locked_phase(phase)
         if locked.confirmation_ended_at is None:
             raise NotInThisState(_("the confirmation has not been ended"))
-        before: list[tuple[str, object, object]] = [
-            ("ended", locked.confirmation_ended_at, None),
-            ("reason", locked.confirmation_ended_because, None),
-        ]
+        ended, because = locked.confirmation_ended_at, locked.confirmation_ended_because
         locked.confirmation_ended_at, locked.confirmation_ended_because = None, ""
         locked.confirmation_reopened += 1
-        reopened = _changed_phase(locked, "reopened", by, before)
+        reopened = _changed_phase(locked, "reopened", by, [("ended", ended, None), ("reason", because, None)])
         if reopened.task.season.is_public and not why_not(reopened):
             tell_waiting(reopened, by=by)
         return reopened

@@ -21,12 +21,12 @@ OVERHEAD = 0.3
 RECENT = 20
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Step:
     """A step of a run; ``state`` is `done`, `now`, `ahead` or `failed`."""
 
     name: str
-    state: str
+    state: str = "ahead"
     at: dt.datetime | None = None
     note: str = ""
 
@@ -65,29 +65,22 @@ def progress_of(submission: Submission) -> Progress:
 
 
 def received_alone(submission: Submission) -> Progress:
-    warnings = len(submission.warnings)
-    note = _("nothing odd") if not warnings else counted(warnings, "warning")
-    at = submission.submitted_at
-    return Progress(
-        sentence=_("Received."),
-        since=at,
-        steps=[
-            Step(name=_("received"), state="done", at=at),
-            Step(name=_("checked"), state="done", note=note),
-        ],
-        share=None,
-        advice=_(
-            "In this phase teams do not see whether their runs are scored yet; you are told if one fails."
-        ),
+    at, advice = (
+        submission.submitted_at,
+        _("In this phase teams do not see whether their runs are scored yet; you are told if one fails."),
     )
+    steps = [Step(_("received"), "done", at), Step(_("checked"), "done", note=_oddities(submission))]
+    return Progress(sentence=_("Received."), since=at, steps=steps, share=None, advice=advice)
+
+
+def _oddities(submission: Submission) -> str:
+    warnings = len(submission.warnings)
+    return counted(warnings, "warning") if warnings else _("nothing odd")
 
 
 def expected_wait(submission: Submission, place: int | None) -> float | None:
-    recent = list(
-        Evaluation.objects.filter(phase=submission.phase_id)
-        .order_by("-id")
-        .values_list("seconds", flat=True)[:RECENT]
-    )
+    scored = Evaluation.objects.filter(phase=submission.phase_id).order_by("-id")
+    recent = list(scored.values_list("seconds", flat=True)[:RECENT])
     if place is None or not recent or submission.status != Status.QUEUED:
         return None
     seconds_per_run = OVERHEAD + median(recent) * max(1, len(submission.phase.task.rules))
@@ -159,36 +152,37 @@ def _before(place: int | None) -> str:
 
 
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
-    received = Step(name=_("received"), state="done", at=submission.submitted_at)
+    received = Step(_("received"), "done", submission.submitted_at)
     if submission.is_unwritten:
-        return _unwritten(submission)
+        # A built-in baseline was asked for and not received; its run comes first.
+        first = Step(_("asked for"), "done", submission.submitted_at)
+        if not submission.is_moving:
+            return [first, Step(submission.get_status_display(), "failed", submission.status_since)]
+        computing = Step(_("computing the run"), "now", submission.status_since)
+        return [first, computing, *map(Step, (_("queued"), _("scoring"), _("scored")))]
     check = submission.jobs.filter(kind=Job.Kind.CHECK).order_by("-id").first()
     if check is not None and check.state != Job.State.DONE:
         return [received, *_unfinished_check(submission, check)]
-    warnings = len(submission.warnings)
-    note = _("nothing odd") if not warnings else counted(warnings, "warning")
     checked_at = check.finished_at if check else submission.submitted_at
-    steps = [received, Step(name=_("checked"), state="done", at=checked_at, note=note)]
+    steps = [received, Step(_("checked"), "done", checked_at, _oddities(submission))]
     queued_at = job.created_at if job else submission.submitted_at
     started_at = job.started_at if job else None
     status = submission.status
     if status == Status.QUEUED:
-        steps.append(Step(name=_("queued"), state="now", at=queued_at, note=_waits_for(job)))
-        return [*steps, Step(name=_("scoring"), state="ahead"), Step(name=_("scored"), state="ahead")]
-    steps.append(Step(name=_("queued"), state="done", at=queued_at))
+        steps.append(Step(_("queued"), "now", queued_at, _waits_for(job)))
+        return [*steps, Step(_("scoring")), Step(_("scored"))]
+    steps.append(Step(_("queued"), "done", queued_at))
     if status in (Status.SCORING, Status.WAITING):
         name = _("scoring") if status == Status.SCORING else _("waiting")
         at = started_at if status == Status.SCORING else submission.status_since
-        return [*steps, Step(name=name, state="now", at=at), Step(name=_("scored"), state="ahead")]
+        return [*steps, Step(name, "now", at), Step(_("scored"))]
     if started_at:
-        steps.append(Step(name=_("scoring"), state="done", at=started_at, note=_took(job)))
+        steps.append(Step(_("scoring"), "done", started_at, _took(job)))
     if status in (Status.SCORED, Status.WITHDRAWN):
-        steps.append(
-            Step(name=_("scored"), state="done", at=job.finished_at if job else submission.status_since)
-        )
+        steps.append(Step(_("scored"), "done", job.finished_at if job else submission.status_since))
     if status != Status.SCORED:
         state = "failed" if status == Status.FAILED else "done"
-        steps.append(Step(name=submission.get_status_display(), state=state, at=submission.status_since))
+        steps.append(Step(submission.get_status_display(), state, submission.status_since))
     return steps
 
 
@@ -200,25 +194,16 @@ def _waits_for(job: Job | None) -> str:
     return "; ".join(filter(None, [again, queue, why_unserved(job.queue)]))
 
 
-def _unwritten(submission: Submission) -> list[Step]:
-    """A built-in baseline was asked for and not received; its run comes first."""
-    first = Step(name=_("asked for"), state="done", at=submission.submitted_at)
-    if not submission.is_moving:
-        return [first, Step(name=submission.get_status_display(), state="failed", at=submission.status_since)]
-    ahead = [Step(name=name, state="ahead") for name in (_("queued"), _("scoring"), _("scored"))]
-    return [first, Step(name=_("computing the run"), state="now", at=submission.status_since), *ahead]
-
-
 def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
     """A large run is checked in a job; until that has ended well, nothing else has begun."""
     if not submission.is_moving:
         name = _("refused") if submission.problems else submission.get_status_display()
         state = "failed" if submission.status == Status.FAILED else "done"
-        return [Step(name=name, state=state, at=submission.status_since)]
+        return [Step(name, state, submission.status_since)]
     name = _("waiting") if submission.status == Status.WAITING else _("checking")
     note = _("begun before, and begun again") if check.attempt and check.state == Job.State.QUEUED else ""
-    ahead = [Step(name=name, state="ahead") for name in (_("queued"), _("scoring"), _("scored"))]
-    return [Step(name=name, state="now", at=submission.status_since, note=note), *ahead]
+    under_way = Step(name, "now", submission.status_since, note)
+    return [under_way, *map(Step, (_("queued"), _("scoring"), _("scored")))]
 
 
 def _took(job: Job | None) -> str:

@@ -68,18 +68,14 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
     for new in made:
-        number, task = new.gold.number, new.gold.task
+        tell, words = messages.info, _("This is gold v%(number)s as it is; nothing has changed.")
         if new.is_new:
+            tell = messages.success
             words = _("Gold v%(number)s of %(task)s has %(instances)s. All runs are scored against it.")
-            instances = counted(new.gold.instances, "instance")
-            messages.success(request, words % {"number": number, "task": task, "instances": instances})
-        else:
-            words = (
-                _("This is gold v%(number)s of %(task)s as it is; nothing has changed.")
-                if len(made) > 1
-                else _("This is gold v%(number)s as it is; nothing has changed.")
-            )
-            messages.info(request, words % {"number": number, "task": task})
+        elif len(made) > 1:
+            words = _("This is gold v%(number)s of %(task)s as it is; nothing has changed.")
+        instances = counted(new.gold.instances, "instance")
+        tell(request, words % {"number": new.gold.number, "task": new.gold.task, "instances": instances})
 
 
 rescore, stop_rescoring, rescore_season = (
@@ -137,13 +133,11 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     names, known = baseline_runs.names_for(phase), baselines_of(phase.task.task_type)
     shown = []
     for name in names:
-        if name == baseline_runs.HUMAN:
-            summary, source, sees = baseline_runs.HUMAN_DESCRIPTION, "", _("gold of several annotators")
-        else:
-            baseline = known[name]
-            summary, source, sees = baseline.summary, baseline.source, baseline.sees
-        line = {"name": name, "summary": summary, "source": source, "sees": sees, "run": latest.get(name)}
-        shown.append({**line, "value": values.get(name, "")})
+        summary, source, sees = baseline_runs.HUMAN_DESCRIPTION, "", _("gold of several annotators")
+        if name != baseline_runs.HUMAN:
+            summary, source, sees = known[name].summary, known[name].source, known[name].sees
+        line = {"name": name, "summary": summary, "source": source, "sees": sees}
+        shown.append({**line, "run": latest.get(name), "value": values.get(name, "")})
     return {
         "phase": phase,
         "gold": Gold.objects.current(phase),
