@@ -32,24 +32,14 @@ def phase_page(
     query: object,
     body: Callable[[], str | bytes],
     *more: object,
+    facts: tuple[object, ...] = (),
     content_type: str = HTML,
 ) -> HttpResponse:
-    """``query`` is what the view has read from the address, ``more`` what the page follows from besides."""
-    facts = phase_facts(phase, audience)
-    return page_of_facts(request, phase, audience, facts, query, body, *more, content_type=content_type)
+    """``query`` is what the view has read from the address, ``more`` what the page follows from besides.
 
-
-def page_of_facts(
-    request: HttpRequest,
-    phase: Phase,
-    audience: Audience,
-    facts: tuple[object, ...],
-    query: object,
-    body: Callable[[], str | bytes],
-    *more: object,
-    content_type: str = HTML,
-) -> HttpResponse:
-    tag = tag_of(request, query, *facts, _person(request), *more)
+    ``facts`` are those of the phase, where they are known already.
+    """
+    tag = tag_of(request, query, *(facts or phase_facts(phase, audience)), _person(request), *more)
     hides = partial(hides_activity, phase, audience)
     return answered(request, tag, body, is_public=is_public(phase), hides=hides, content_type=content_type)
 
@@ -150,6 +140,4 @@ def _person(request: HttpRequest) -> tuple[int, str, bool, int] | None:
     if isinstance(asking, HttpRequest) and is_visitor(asking):
         return None
     user = request.user
-    if not isinstance(user, User):
-        return None
-    return (user.pk, str(user), user.is_staff, unread(request))
+    return (user.pk, str(user), user.is_staff, unread(request)) if isinstance(user, User) else None

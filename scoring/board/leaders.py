@@ -104,20 +104,15 @@ class Leaders:
 
 def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     scored = {row.evaluation for row in _with_metric(board, metric)}
-    compared = (
-        Breakdown.objects.filter(evaluation__in=scored, classes__dimension=dimension)
-        .defer("numbers")
-        .select_related("evaluation")
-        .prefetch_related("classes")
-    )
+    compared = Breakdown.objects.filter(evaluation__in=scored, classes__dimension=dimension).defer("numbers")
     among = _digest(
-        (row.evaluation_id, row.evaluation.statistics) for row in compared if metric in row.classes.metrics
+        (row.evaluation_id, row.evaluation.statistics)
+        for row in compared.select_related("evaluation").prefetch_related("classes")
+        if metric in row.classes.metrics
     )
-    leaders = list(
-        ClassLeader.objects.filter(
-            phase=board.phase, rules=board.rules, gold=board.gold, dimension=dimension, metric=metric
-        ).values_list("label", "best_id", "p", "among")
-    )
+    found = ClassLeader.objects.filter(phase=board.phase, rules=board.rules, gold=board.gold)
+    of_these = found.filter(dimension=dimension, metric=metric)
+    leaders = list(of_these.values_list("label", "best_id", "p", "among"))
     if not leaders or any(count != among for _, _, _, count in leaders):
         return Leaders()
     # Whoever has a p-value has a leader.
@@ -146,10 +141,7 @@ class Matrices:
                 raise Unreadable(evaluation.pk)
             self._kept[evaluation.pk] = statistics, classes(statistics.features.get(self.dimension, []))
         self._kept.move_to_end(evaluation.pk)
-        while (
-            len(self._kept) > 1
-            and sum(len(statistics.units) for statistics, _ in self._kept.values()) > MAX_ROWS
-        ):
+        while len(self._kept) > 1 and sum(len(own.units) for own, _ in self._kept.values()) > MAX_ROWS:
             self._kept.popitem(last=False)
         statistics, places = self._kept[evaluation.pk]
         if label is None:
@@ -194,47 +186,33 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
     if len(ordered) < 2:
         return None
     best, others = ordered[0], ordered[1:]
-    tests = _tests(metric, label, best, others[:1], matrices, comparisons=len(others))
+    own = metric.of_label(label)
+    if own is None:
+        return None
+    where = label if own is metric else None
+
+    def tests_of(some: Sequence[Evaluation]) -> list[float]:
+        rows = matrices.rows(best, where)
+        pairs = [paired(own, rows, matrices.rows(other, where)) for other in some]
+        units = max(len(pair.a) for pair in pairs)
+        most = trials_for(units, len(others))
+        tests = randomisation_tests(pairs, trials=trials_for(units), max_trials=most, seed=SEED)
+        return [test.p for test in tests]
+
+    tests = tests_of(others[:1])
     if not tests[0] <= ALPHA:
         return None if np.isnan(tests[0]) else tests[0]
     for start in range(1, len(others), AT_A_TIME):
-        some = others[start : start + AT_A_TIME]
-        tests += _tests(metric, label, best, some, matrices, comparisons=len(others))
-    if np.isnan(tests).any():
-        return None
-    return max(holm(tests))
-
-
-def _tests(
-    metric: Metric,
-    label: str,
-    best: Evaluation,
-    others: Sequence[Evaluation],
-    matrices: Matrices,
-    *,
-    comparisons: int,
-) -> list[float]:
-    own = metric.of_label(label)
-    if own is None:
-        return [np.nan] * len(others)
-    where = label if own is metric else None
-    rows = matrices.rows(best, where)
-    pairs = [paired(own, rows, matrices.rows(other, where)) for other in others]
-    units = max(len(pair.a) for pair in pairs)
-    tests = randomisation_tests(
-        pairs, trials=trials_for(units), max_trials=trials_for(units, comparisons), seed=SEED
-    )
-    return [test.p for test in tests]
+        tests += tests_of(others[start : start + AT_A_TIME])
+    return None if np.isnan(tests).any() else max(holm(tests))
 
 
 def save_leaders(board: Board, question: Question, leaders: Sequence[ClassLeader]) -> None:
     """In the place of what was found before; a run that is deleted meanwhile leads nothing."""
     with transaction.atomic():
-        there = set(
-            Evaluation.objects.select_for_update()
-            .filter(pk__in=[leader.best_id for leader in leaders if leader.best_id])
-            .values_list("pk", flat=True)
-        )
+        best = [leader.best_id for leader in leaders if leader.best_id]
+        locked = Evaluation.objects.select_for_update().filter(pk__in=best)
+        there = set(locked.values_list("pk", flat=True))
         for leader in leaders:
             if leader.best_id not in there:
                 leader.best, leader.p = None, None

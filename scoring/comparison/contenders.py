@@ -40,16 +40,11 @@ def on_board(board: Board) -> list[Contender]:
 def own_runs(board: Board, viewer: object) -> list[Contender]:
     scores = Evaluation.objects.known_at(board.frozen_at)
     scored = scores.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
-    runs = (
-        Submission.objects.filter(
-            Exists(scored), phase=board.phase, team__in=teams_of(viewer), status=Submission.Status.SCORED
-        )
-        .exclude(exclusion=Submission.Exclusion.DISQUALIFIED)
-        .select_related("team")
-        .order_by("-submitted_at", "-pk")[:MAX_OWN]
-    )
+    own = Submission.objects.filter(phase=board.phase, team__in=teams_of(viewer))
+    runs = own.filter(Exists(scored), status=Submission.Status.SCORED).select_related("team")
+    runs = runs.exclude(exclusion=Submission.Exclusion.DISQUALIFIED).order_by("-submitted_at", "-pk")
     shown = {row.submission for row in board.rows if row.scores}
-    unseen = [run for run in runs if run.pk not in shown]
+    unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase
     # All are of the same phase and of the viewer's own teams.
@@ -57,11 +52,9 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
 
 
 def _of_run(run: Submission) -> Contender:
-    display_name = (
-        _("%(team)s, run %(number)s") % {"team": run.team.name, "number": run.number}
-        if run.team
-        else _("baseline")
-    )
+    display_name = _("baseline")
+    if run.team:
+        display_name = _("%(team)s, run %(number)s") % {"team": run.team.name, "number": run.number}
     return Contender(run=run.pk, system=run.system, display_name=display_name)
 
 
@@ -95,15 +88,10 @@ def chosen_two(
 def evaluations_of(board: Board, contenders: Iterable[Contender]) -> list[Evaluation | None]:
     """Of each its newest on the board's gold and rules."""
     runs = [contender.run for contender in contenders]
-    evaluations = (
-        Evaluation.objects.known_at(board.frozen_at)
-        .filter(submission__in=runs, rules=board.rules, gold=board.gold)
-        .select_related("submission", "gold")
-        .prefetch_related("scores")
-        .order_by("pk")
-    )
+    known = Evaluation.objects.known_at(board.frozen_at)
+    scored = known.filter(submission__in=runs, rules=board.rules, gold=board.gold).order_by("pk")
     newest = {}
-    for evaluation in evaluations:
+    for evaluation in scored.select_related("submission", "gold").prefetch_related("scores"):
         evaluation.phase = evaluation.submission.phase = board.phase
         newest[evaluation.submission_id] = evaluation
     return [newest.get(run) for run in runs]

@@ -79,10 +79,9 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     lines = []
     for run in runs:
         score = scores.get(run.pk)
-        number = score_text(score)
         around = interval(score.low, score.high, score.scale) if score else ""
         line = {"run": as_told(run, request.user), "stands": run.pk in stands}
-        lines.append({**line, "value": number, "interval": around})
+        lines.append({**line, "value": score_text(score), "interval": around})
     points = [
         (run.submitted_at, Measured(value=score.value, low=score.low, high=score.high), run.system)
         for run in reversed(runs)
@@ -100,16 +99,10 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
 def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | None) -> dict[int, Score]:
     if not phase.task.rules:
         return {}
-    found = (
-        Score.objects.filter(
-            OF_RANKING,
-            evaluation__in=Evaluation.objects.known_at(at).filter(submission__in=runs),
-            evaluation__rules=phase.task.ranking_rules,
-        )
-        .select_related("evaluation")
-        .order_by("evaluation__gold__number", "evaluation_id")
-    )
-    return {score.evaluation.submission_id: score for score in found}
+    known = Evaluation.objects.known_at(at).filter(submission__in=runs, rules=phase.task.ranking_rules)
+    found = Score.objects.filter(OF_RANKING, evaluation__in=known).select_related("evaluation")
+    ordered = found.order_by("evaluation__gold__number", "evaluation_id")
+    return {score.evaluation.submission_id: score for score in ordered}
 
 
 def _on_board(phase: Phase, team: Team, at: dt.datetime | None) -> frozenset[int]:
@@ -228,21 +221,15 @@ ask = pages.does(acts.ASK_TO_JOIN, "season season#take-part")
 withdraw_request = pages.does(
     team_acts.TAKE_BACK_REQUEST, "season season.slug#take-part", pages.Pages(team_acts.request_of, "asked")
 )
-remove_member, lead, answer_request, withdraw, revoke = (
-    pages.does(act, "team slug#members")
-    for act in (
-        team_acts.REMOVE_MEMBER,
-        team_acts.HAND_OVER,
-        team_acts.ANSWER_REQUEST,
-        team_acts.WITHDRAW_INVITATION,
-        team_acts.END_INVITATION,
-    )
-)
+remove_member = pages.does(team_acts.REMOVE_MEMBER, "team slug#members")
+lead = pages.does(team_acts.HAND_OVER, "team slug#members")
+answer_request = pages.does(team_acts.ANSWER_REQUEST, "team slug#members")
+withdraw = pages.does(team_acts.WITHDRAW_INVITATION, "team slug#members")
+revoke = pages.does(team_acts.END_INVITATION, "team slug#members")
 leave = pages.does(team_acts.LEAVE, "team slug#members", then=lambda request, team, left: redirect("teams"))
 describe = pages.does(team_acts.DESCRIBE_TEAM, "team slug#public")
-propose, answer_proposal = (
-    pages.does(act, "team slug#merge") for act in (team_acts.PROPOSE_MERGE, team_acts.ANSWER_MERGE)
-)
+propose = pages.does(team_acts.PROPOSE_MERGE, "team slug#merge")
+answer_proposal = pages.does(team_acts.ANSWER_MERGE, "team slug#merge")
 
 
 def _own_teams(request: HttpRequest, user: User) -> dict[str, Any]:

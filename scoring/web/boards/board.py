@@ -107,7 +107,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             return render_to_string(TEMPLATE, context(), request)
         return page_alike(request, TEMPLATE, context, (request.path, query, known, reader.teams))
 
-    return cache.page_of_facts(request, found, audience, known, query, own_page, reader.teams)
+    return cache.phase_page(request, found, audience, query, own_page, reader.teams, facts=known)
 
 
 @require_safe
@@ -115,7 +115,6 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     """The table alone, as a visitor sees it, for a frame of another page where the season allows that."""
     found, query = phase_for(None, season, task, phase), BoardQuery.of(request.GET)
     public = visibility.Audience.PUBLIC
-    facts = cache.phase_facts(found, public)
 
     def page() -> str:
         context = _context(query, BoardFacts(requested_board(found, None, query, public)))
@@ -126,7 +125,7 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
         context["rows"] = SafeString(rows.replace("<a ", '<a target="_top" '))
         return render_to_string("boards/embed.html", context, request)
 
-    response = cache.page_of_facts(request, found, public, facts, query, page)
+    response = cache.phase_page(request, found, public, query, page)
     response.xframe_options_exempt = found.task.season.allows_frames
     return response
 

@@ -78,10 +78,9 @@ def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> 
         tell(request, words % {"number": new.gold.number, "task": new.gold.task, "instances": instances})
 
 
-rescore, stop_rescoring, rescore_season = (
-    pages.does(act, "organise-gold season")
-    for act in (acts.RESCORE, acts.STOP_RESCORING, acts.RESCORE_SEASON)
-)
+rescore = pages.does(acts.RESCORE, "organise-gold season")
+stop_rescoring = pages.does(acts.STOP_RESCORING, "organise-gold season")
+rescore_season = pages.does(acts.RESCORE_SEASON, "organise-gold season")
 rescore_run = pages.does(acts.RESCORE_RUN, "submission pk", pages.Pages(acts.run_to_organise, "pk"))
 
 
@@ -161,9 +160,8 @@ def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
     return pages.private(JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))}))
 
 
-seal, delete_version = (
-    pages.does(act, "organise-secrecy season") for act in (acts.SEAL_GOLD, acts.DELETE_GOLD)
-)
+seal = pages.does(acts.SEAL_GOLD, "organise-secrecy season")
+delete_version = pages.does(acts.DELETE_GOLD, "organise-secrecy season")
 
 
 AT_A_TIME = 25

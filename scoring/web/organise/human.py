@@ -214,10 +214,8 @@ judgements = pages.fills(
     then=pages.to_job,
 )
 
-publish_judgements, take_judgements_back = (
-    pages.does(act, "submission-judgements pk", judged_runs)
-    for act in (acts.PUBLISH_JUDGEMENTS, acts.TAKE_JUDGEMENTS_BACK)
-)
+publish_judgements = pages.does(acts.PUBLISH_JUDGEMENTS, "submission-judgements pk", judged_runs)
+take_judgements_back = pages.does(acts.TAKE_JUDGEMENTS_BACK, "submission-judgements pk", judged_runs)
 
 
 def _compared(judged: JudgedRun) -> dict[str, Any]:

@@ -48,9 +48,8 @@ def organise(request: HttpRequest, season: Season) -> pages.Answer:
     }
 
 
-acknowledge_failure, revoke_acknowledgement = (
-    pages.does(act, "organise season") for act in (ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK)
-)
+acknowledge_failure = pages.does(ACKNOWLEDGE, "organise season")
+revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +84,8 @@ def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     lines = []
     for run in listed:
         score = scores.get(run.pk)
-        value = score_text(score)
-        lines.append({"run": run, "value": value, "metric": metric_label(score.metric) if score else ""})
+        metric = metric_label(score.metric) if score else ""
+        lines.append({"run": run, "value": score_text(score), "metric": metric})
     return lines
 
 
@@ -168,13 +167,10 @@ freeze = pages.fills(
 open_phase, close, reveal = (
     pages.does(act, "organise-phases season") for act in (acts.OPEN, acts.CLOSE, acts.REVEAL)
 )
-freeze_at_once, unfreeze = (
-    pages.does(act, "organise-freeze season phase") for act in (acts.FREEZE_NOW, acts.UNFREEZE)
-)
-end, reopen = (
-    pages.does(act, "organise-confirmation season phase")
-    for act in (acts.END_CONFIRMATION, acts.REOPEN_CONFIRMATION)
-)
+freeze_at_once = pages.does(acts.FREEZE_NOW, "organise-freeze season phase")
+unfreeze = pages.does(acts.UNFREEZE, "organise-freeze season phase")
+end = pages.does(acts.END_CONFIRMATION, "organise-confirmation season phase")
+reopen = pages.does(acts.REOPEN_CONFIRMATION, "organise-confirmation season phase")
 
 
 @pages.organisers.page("organise/confirmation.html", "phases")

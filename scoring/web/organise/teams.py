@@ -31,11 +31,8 @@ def teams(request: HttpRequest, season: models.Season) -> pages.Answer:
 
 
 def _teams(season: models.Season, rules: acts.TeamRulesForm | None = None) -> dict[str, Any]:
-    runs = (
-        models.Submission.objects.filter(phase__task__season=season, team=OuterRef("team"))
-        .order_by()
-        .values("team")
-    )
+    sent = models.Submission.objects.filter(phase__task__season=season, team=OuterRef("team"))
+    runs = sent.order_by().values("team")
     entries = models.Registration.objects.filter(season=season).select_related("team", "decided_by")
     entries = entries.marked().prefetch_related(Prefetch("team__memberships", members_in_order()))
     listed: RegistrationQuerySet = entries.order_by("team__name").annotate(

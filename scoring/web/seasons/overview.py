@@ -1,6 +1,5 @@
 """The first page, a season's own, and the cards and downloads of its tasks."""
 
-import datetime as dt
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -222,16 +221,8 @@ class SeasonLine:
             return "published"
         return next((state for state in ("open", "ahead", "closed") if state in states), "ahead")
 
-    @property
-    def next_deadline(self) -> dt.datetime | None:
-        return self._next.closes if self._next else None
-
-    @property
-    def next_zone(self) -> str:
-        return self._next.time_zone if self._next else ""
-
     @cached_property
-    def _next(self) -> Phase | None:
+    def next_to_close(self) -> Phase | None:
         ending = [line.phase for line in self._phases if line.state == "open" and line.phase.has_end]
         return min(ending, key=lambda phase: phase.closes, default=None)
 
