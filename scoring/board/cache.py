@@ -116,7 +116,6 @@ def answered(
 def _kept(
     request: HttpRequest, tag: str, body: Callable[[], str | bytes], hides: Callable[[], bool], seconds: int
 ) -> tuple[bytes, str]:
-    """The page and its validator."""
     entry: tuple[bytes, str] | None = None if _person(request) else caches["pages"].get(tag)
     if entry is not None:
         PAGES.labels("cache").inc()

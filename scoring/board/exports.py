@@ -103,7 +103,6 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
 def heads_and_lines(
     board: Board, rows: Sequence[Row], of_teams: TeamFigures
 ) -> tuple[list[object], Iterator[Iterator[object]]]:
-    """The heads of the columns, and the lines; numbers are numbers."""
     reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
     card_fields = [name for name in CARD if any(name in row.card for row in rows)]
     entered = manual_scores_of(board, rows)

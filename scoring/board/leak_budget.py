@@ -19,7 +19,6 @@ from tasks.models import Gold, Phase
 
 
 def limits_in_words(phase: Phase) -> Iterator[str]:
-    """What is told of scores, as participants and readers are told it."""
     if phase.public_part and now() < phase.takes_runs_until:
         share = {"share": phase.public_part}
         yield _("Scores are of a public part, %(share)s %% of the split.") % share
@@ -106,7 +105,6 @@ class Budget:
 
     @property
     def warns(self) -> bool:
-        """Of one team, or of those that are registered together."""
         return self.is_too_much or self.teams * (self.by_team or 0) > self.needed
 
     @property

@@ -163,7 +163,6 @@ def _probabilities(said: Beside, gold: str) -> list[Line]:
 
 
 def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Of claims with what is said of them and of each of their marks."""
     lines = []
     for claim in claims:
         kind = BOTH if claim["is_supported"] else ANSWER

@@ -50,7 +50,6 @@ class Two:
         return metrics_of_instances(self.metrics)
 
     def by(self, dimension: str) -> list[Metric]:
-        """What is compared by its classes."""
         measured = metrics_by(self.a.phase.task.task_type, dimension, self.metrics)
         return [metric for metric in measured if metric.is_exchangeable]
 

@@ -370,7 +370,6 @@ class Page:
 
     @property
     def kinds(self) -> Counter[str]:
-        """How many instances came out so."""
         return Counter(kind for kinds in self.reading.kinds.values() for kind in kinds)
 
 

@@ -31,7 +31,6 @@ class CardRow:
 
 
 def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], foot: str) -> str:
-    """As SVG."""
     shown = rows[:MAX_ROWS]
     ends = [end for row in shown for end in (row.value, row.low, row.high) if end is not None]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)

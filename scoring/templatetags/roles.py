@@ -20,5 +20,4 @@ def organises(user: object, season: Season) -> bool:
 
 @register.simple_tag
 def taken_back_until(season: Season) -> list[tuple[AuditEntry, dt.datetime]]:
-    """What organisers can still take back, and until when."""
     return [(entry, entry.at + TO_TAKE_BACK) for entry in to_take_back(season)]

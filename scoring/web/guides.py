@@ -48,7 +48,6 @@ def guide(request: HttpRequest, guide: str) -> HttpResponse:
 
 @cache
 def operations() -> list[dict[str, Any]]:
-    """What stands in the description of each method of each address."""
     with translation.override(ENGLISH):
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     components = schema["components"]["schemas"]
@@ -172,7 +171,6 @@ def _found(slug: str) -> Mounted:
 
 @require_safe
 def receipt_log(request: HttpRequest) -> HttpResponse:
-    """Newest entries first."""
     head = log.head()
     context = {
         "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},

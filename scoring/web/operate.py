@@ -47,7 +47,6 @@ def report(request: HttpRequest, user: User) -> Answer:
 
 @staff.page("reports.html")
 def reports(request: HttpRequest, user: User) -> Answer:
-    """Open ones first."""
     rows = Report.objects.select_related("reported_by", "closed_by")
     return {
         "page": leaf(request, rows.order_by(F("closed_at").desc(nulls_first=True), "-reported_at", "-pk"))
@@ -62,7 +61,6 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 
 @staff.page("measures.html")
 def measures(request: HttpRequest, user: User) -> Answer:
-    """Those that wait first."""
     rows = MeasuresFile.objects.select_related("season", "brought_by")
     return {
         "page": leaf(request, rows.order_by(F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"))

@@ -101,7 +101,6 @@ GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
 
 @require_safe
 def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) -> HttpResponseBase:
-    """A version of the gold, once it is nobody's secret."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     own = Gold.objects.filter(task=found.task_id, split=found.split, number=number).first()
@@ -115,7 +114,6 @@ def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) 
 def standing_run(
     request: HttpRequest, season: str, task: str, phase: str, submission: int
 ) -> HttpResponseBase:
-    """The file of a run that stands on the board, where the gold is given out too."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     run = open_run(found, person, submission)

@@ -65,8 +65,6 @@ LABELS = {
 
 
 class GoldOfTask(forms.Form):
-    """What is asked first: the rest follows from the file."""
-
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
     form = forms.ChoiceField(label=gettext_lazy("Form of an answer"), choices=list(declaring.FORMS.items()))
     file = forms.FileField(
@@ -195,7 +193,6 @@ class DeclarationForm(forms.Form):
         )
 
     def declared(self) -> Told:
-        """The table `task` as the form says it."""
         given = self.cleaned_data
         gold = {**self.task["gold"], "id": given["key"], "field": given["gold"]}
         gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
@@ -230,7 +227,6 @@ def _without_empty(values: Told) -> Told:
 
 @organisers.form("organise/declare.html", "settings", back="organise-settings season")
 def declare(request: SignedInRequest, season: Season, task: Task | None = None) -> Answer:
-    """A new task from its gold, or the declaration of one that is there."""
     if task is not None and not task.declaration_id:
         raise Http404(_("The task is a built-in type."))
     context: Told = {"edits": task}
