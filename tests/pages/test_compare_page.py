@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
 from scoring.__main__ import main
+from scoring.board.formatting import metric_label, shown
 from scoring.comparison import pages as versus_pages
 from scoring.comparison import paired_scores as versus
 from tasks.models import Phase, Submission
@@ -75,9 +76,9 @@ def test_the_command_on_the_page_prints_the_same(client, phase, runs, tmp_path, 
     words = shlex.split(command.replace("GOLD", "GOLD.zip"))
     assert main([*words[3:], "--json"]) == 0
     for name, told in json.loads(capsys.readouterr().out)["metrics"].items():
-        shown = cells(page, versus_pages.metric_label(name))
-        assert shown[2] == versus_pages.shown(told["difference"])
-        assert shown[4] == versus_pages.p_value(told["p"])
+        row = cells(page, metric_label(name))
+        assert row[2] == shown(told["difference"])
+        assert row[4] == versus_pages.p_value(told["p"])
 
 
 def test_one_run_alone_is_compared_with_the_row_above_it(client, phase, runs):
@@ -96,7 +97,7 @@ def test_differences_by_class_stand_in_a_chart_and_in_a_table_behind_it(client, 
     [trace] = figure["data"]
     assert trace["y"] == list(compared.TOPICS)
     for topic, difference in zip(trace["y"], trace["x"], strict=True):
-        assert cells(page, topic)[3] == versus_pages.shown(difference)
+        assert cells(page, topic)[3] == shown(difference)
     assert set(trace["marker"]["symbol"]) == {"circle-open"}
     assert "has more in 6" in page
 
@@ -145,7 +146,7 @@ def test_instances_are_filtered_by_class_and_come_in_pages(client, phase, runs, 
     Phase.objects.filter(pk=phase.pk).update(shows_instances=True)
     page = between(client, phase, runs, dimension="topic", **{"class": "D01-0005"})
     assert "differs on 2 of 2 instances of the class “D01-0005”" in page
-    monkeypatch.setattr(versus_pages, "PAGE", 5)
+    monkeypatch.setattr(versus, "PAGE", 5)
     names = []
     for number in (1, 2, 3):
         page = between(client, phase, runs, page=number)

@@ -100,7 +100,6 @@ DISCOURSE = Section(
     is_fetched=False,
 )
 
-
 CONFIDENCE = Section(
     name="confidence",
     title=gettext_lazy("Labels and confidence"),

@@ -160,7 +160,6 @@ def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
 seal = pages.does(acts.SEAL_GOLD, "organise-secrecy season")
 delete_version = pages.does(acts.DELETE_GOLD, "organise-secrecy season")
 
-
 AT_A_TIME = 25
 IMPORTS_SHOWN = 10
 MAX_NUMBER = 18

@@ -195,7 +195,6 @@ errata = pages.fills(
     shows=lambda request, phase: {"errata": all_errata(phase)},
 )
 
-
 manual_scores = pages.fills(
     acts.ENTER_MEASURE,
     "organise/outside.html",

@@ -52,7 +52,6 @@ def _teams(season: models.Season, rules: acts.TeamRulesForm | None = None) -> di
 
 decide, merge = (pages.does(act, "organise-teams season") for act in (acts.DECIDE, acts.MERGE_TEAMS))
 
-
 entry = pages.does(acts.CHANGE_ENTRY, "organise-teams season")
 
 
@@ -99,9 +98,7 @@ people = pages.fills(
 )
 remove_person = pages.does(acts.REMOVE_ORGANISER, "organise-people season", then=_to_people)
 
-
 MAX_ANNOUNCEMENTS = 50
-
 
 announcement = pages.fills(
     acts.ANNOUNCE,
