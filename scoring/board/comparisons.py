@@ -292,7 +292,7 @@ class Separation:
             sentences.append(words % {"p": in_decimals(f"{self.p:.2g}")})
         if self.order_chance is not None:
             words = _("With %(units)s their order would hold with a chance of about %(chance)s %%.")
-            more = counted_more(self.units, self.unit)
+            more = counted_units(self.units, self.unit, are_more=True)
             sentences.append(words % {"units": more, "chance": f"{100 * self.order_chance:.0f}"})
         return sentences
 
@@ -392,23 +392,12 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
     )
 
 
-def counted_units(number: int, unit: str) -> str:
+def counted_units(number: int, unit: str, *, are_more: bool = False) -> str:
     words = {
-        "instance": counted(number, "instance"),
-        "paper": counted(number, "paper"),
-        "question": counted(number, "question"),
-        "text": counted(number, "text"),
-        "topic": counted(number, "topic"),
+        "instance": (counted(number, "instance"), counted(number, "more instance")),
+        "paper": (counted(number, "paper"), counted(number, "more paper")),
+        "question": (counted(number, "question"), counted(number, "more question")),
+        "text": (counted(number, "text"), counted(number, "more text")),
+        "topic": (counted(number, "topic"), counted(number, "more topic")),
     }
-    return words.get(unit) or counted(number, unit)
-
-
-def counted_more(number: int, unit: str) -> str:
-    words = {
-        "instance": counted(number, "more instance"),
-        "paper": counted(number, "more paper"),
-        "question": counted(number, "more question"),
-        "text": counted(number, "more text"),
-        "topic": counted(number, "more topic"),
-    }
-    return words.get(unit) or counted(number, f"more {unit}")
+    return words.get(unit, (counted(number, unit), counted(number, f"more {unit}")))[are_more]

@@ -40,6 +40,7 @@ ESCAPED = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
+_SHARES = ("share", "share_low", "share_high", "mean_rank", "borda", "borda_low", "borda_high")
 DAGGER, STAR = r"$^{\dagger}$", r"$^{\ast}$"
 TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
@@ -64,15 +65,13 @@ def json_text(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
+def _slugs(board: Board) -> tuple[str, str, str]:
+    return board.phase.task.season.slug, board.phase.task.slug, board.phase.slug
+
+
 def _origin(board: Board) -> dict[str, Any]:
-    phase = board.phase
-    return {
-        "season": phase.task.season.slug,
-        "task": phase.task.slug,
-        "phase": phase.slug,
-        "version": board.version,
-        "rules": board.rules,
-    }
+    season, task, phase = _slugs(board)
+    return {"season": season, "task": task, "phase": phase, "version": board.version, "rules": board.rules}
 
 
 def _gold(board: Board) -> dict[str, Any] | None:
@@ -243,9 +242,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
         ["Rank", "System", "Team", *heads, *(f"{measure} (outside)" for measure in measures)],
         map(line, rows),
     )
-    return as_table(
-        tabular, choice.caption or caption, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}"
-    )
+    return as_table(tabular, choice.caption or caption, "-".join(_slugs(board)))
 
 
 def preliminary(confirmation: Confirmation | None) -> str:
@@ -407,7 +404,7 @@ def classes_latex(
         [dimension_label(table.dimension).capitalize(), "Support", *map(head, table.systems)],
         (line(name.label, name.support) for name in table.lines),
     )
-    label = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-{table.dimension}-{table.metric}"
+    label = "-".join([*_slugs(board), table.dimension, table.metric])
     return as_table(tabular, choice.caption or f"{title}. {preliminary(confirmation)}{marking}", label)
 
 
@@ -425,22 +422,13 @@ def overall_values(table: Overall) -> dict[str, Any]:
         ],
         "rows": [
             {
-                "rank": row.rank,
-                "ranks": row.ranks,
-                "rank_low": row.rank_low,
-                "rank_high": row.rank_high,
+                **{name: getattr(row, name) for name in ("rank", "ranks", "rank_low", "rank_high")},
                 "team": row.slug,
                 "team_name": row.team,
                 "has_organiser": row.has_organiser,
                 "boards": len(row.places),
                 "absent": len(table.boards) - len(row.places),
-                "share": row.share,
-                "share_low": row.share_low,
-                "share_high": row.share_high,
-                "mean_rank": row.mean_rank,
-                "borda": row.borda,
-                "borda_low": row.borda_low,
-                "borda_high": row.borda_high,
+                **{name: getattr(row, name) for name in _SHARES},
                 "places": [
                     {"phase": phase, "rank": place.rank, "rank_low": place.low, "rank_high": place.high}
                     for phase, place in row.places.items()
@@ -459,10 +447,7 @@ def overall_json(season: Season, table: Overall) -> str:
 def overall_csv(season: Season, table: Overall) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
-    columns = (
-        "rank", "ranks", "rank_low", "rank_high", "team", "share", "share_low", "share_high", "mean_rank",
-        "borda", "borda_low", "borda_high", "boards", "absent",
-    )  # fmt: skip
+    columns = ("rank", "ranks", "rank_low", "rank_high", "team", *_SHARES, "boards", "absent")
     lines = []
     for row, values in zip(table.rows, overall_values(table)["rows"], strict=True):
         facts = {**values, "team": plain(row.team)}
@@ -478,14 +463,8 @@ def overall_latex(season: Season, table: Overall) -> str:
     heads = ["Rank", "Team", "Share", "Boards", *(str(board.phase.task) for board in table.boards)]
     lines = []
     for row in table.rows:
-        places = [row.places.get(board.phase.pk) for board in table.boards]
-        lines.append(
-            [
-                row.ranks,
-                row.marked_name,
-                f"{100 * row.share:.1f} [{100 * row.share_low:.1f}, {100 * row.share_high:.1f}]",
-                f"{len(row.places)} of {len(table.boards)}",
-                *(ranks(place.low, place.high) if place else "" for place in places),
-            ]
-        )
+        share = f"{100 * row.share:.1f} [{100 * row.share_low:.1f}, {100 * row.share_high:.1f}]"
+        places = (row.places.get(board.phase.pk) for board in table.boards)
+        on = [ranks(place.low, place.high) if place else "" for place in places]
+        lines.append([row.ranks, row.marked_name, share, f"{len(row.places)} of {len(table.boards)}", *on])
     return as_tabular([f"{season}: all tasks together"], f"rlrr{'r' * len(table.boards)}", heads, lines)

@@ -223,25 +223,16 @@ def _hover(texts: Iterable[str]) -> Part:
 
 
 def _error(name: str, values: Sequence[description.Measured]) -> Mapping[str, Part]:
-    ends = [measured.ends for measured in values]
-    if not any(ends):
+    if not any(measured.ends for measured in values):
         return {}
-    reached = [
-        (NO_LENGTH, NO_LENGTH)
-        if bounds is None or measured.value is None
-        else (bounds[1] - measured.value, measured.value - bounds[0])
-        for bounds, measured in zip(ends, values, strict=True)
-    ]
-    return {
-        name: {
-            "type": "data",
-            "symmetric": False,
-            "array": [above for above, _ in reached],
-            "arrayminus": [below for _, below in reached],
-            "thickness": 1.2,
-            "width": 3,
-        }
-    }
+    above: list[object] = []
+    below: list[object] = []
+    for measured in values:
+        ends, value = measured.ends, measured.value
+        above.append(NO_LENGTH if ends is None or value is None else ends[1] - value)
+        below.append(NO_LENGTH if ends is None or value is None else value - ends[0])
+    lengths = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
+    return {name: {**lengths, "thickness": 1.2, "width": 3}}
 
 
 def _time(at: float | None) -> str | None:

@@ -41,11 +41,8 @@ def task_croissant(request: HttpRequest, task: Task) -> Answer:
     releases = data_sets.releases_of(task)
     if not releases:
         raise Http404(_("This task has released no data."))
-    return JsonResponse(
-        data_sets.croissant(task, releases),
-        content_type=LD_JSON,
-        json_dumps_params={"ensure_ascii": False, "indent": 1},
-    )
+    described, written = data_sets.croissant(task, releases), {"ensure_ascii": False, "indent": 1}
+    return JsonResponse(described, content_type=LD_JSON, json_dumps_params=written)
 
 
 @require_safe
@@ -151,10 +148,8 @@ def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
         return splits
     if data_sets.released_phases(task):
         terms = site_address("terms", task.season.slug)
-        raise PermissionDenied(
-            _("The data come after the season's terms are accepted. They are at %(terms)s.")
-            % {"terms": terms}
-        )
+        words = _("The data come after the season's terms are accepted. They are at %(terms)s.")
+        raise PermissionDenied(words % {"terms": terms})
     raise Http404(_("This task has released no data."))
 
 

@@ -48,9 +48,8 @@ def report(request: HttpRequest, user: User) -> Answer:
 @staff.page("reports.html")
 def reports(request: HttpRequest, user: User) -> Answer:
     rows = Report.objects.select_related("reported_by", "closed_by")
-    return {
-        "page": leaf(request, rows.order_by(F("closed_at").desc(nulls_first=True), "-reported_at", "-pk"))
-    }
+    ordered = rows.order_by(F("closed_at").desc(nulls_first=True), "-reported_at", "-pk")
+    return {"page": leaf(request, ordered)}
 
 
 @staff.act("operate-reports")
@@ -62,9 +61,8 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 @staff.page("measures.html")
 def measures(request: HttpRequest, user: User) -> Answer:
     rows = MeasuresFile.objects.select_related("season", "brought_by")
-    return {
-        "page": leaf(request, rows.order_by(F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"))
-    }
+    ordered = rows.order_by(F("approved_at").asc(nulls_first=True), "-brought_at", "-pk")
+    return {"page": leaf(request, ordered)}
 
 
 decide_measures = does(DECIDE_MEASURES, "operate-measures", Pages(measures_of_site, "measures"))

@@ -5,6 +5,8 @@ from django.urls import URLPattern
 from scoring.web.organise import declare, gold, human, launching, overview, settings, teams
 from scoring.web.pages import View, page
 
+RUN = "submissions/<int:pk>/"
+
 
 def organise(rest: str, view: View, name: str, **given: str) -> URLPattern:
     return page(f"seasons/<slug:season>/organise/{rest}", view, name, **given)
@@ -47,16 +49,10 @@ urlpatterns = [
     organise("models/pairs.jsonl", gold.pairs, "organise-pairs"),
     organise("models/labels.jsonl", gold.entailment_labels, "organise-labels"),
     organise("models/labels/share/", gold.share, "organise-labels-share"),
-    page("submissions/<int:pk>/judgements/", human.judgements, "submission-judgements"),
-    page(
-        "submissions/<int:pk>/judgements/publish/", human.publish_judgements, "submission-judgements-publish"
-    ),
-    page(
-        "submissions/<int:pk>/judgements/take-back/",
-        human.take_judgements_back,
-        "submission-judgements-take-back",
-    ),
-    page("submissions/<int:pk>/rescore/", gold.rescore_run, "submission-rescore"),
+    page(f"{RUN}judgements/", human.judgements, "submission-judgements"),
+    page(f"{RUN}judgements/publish/", human.publish_judgements, "submission-judgements-publish"),
+    page(f"{RUN}judgements/take-back/", human.take_judgements_back, "submission-judgements-take-back"),
+    page(f"{RUN}rescore/", gold.rescore_run, "submission-rescore"),
     organise("launch/", launching.launch, "organise-launch"),
     organise("launch/baselines/", launching.compute_first, "organise-launch-baselines"),
     organise("launch/mail/", launching.test_mail, "organise-launch-mail"),

@@ -19,7 +19,7 @@ from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from scoring.board.exports import csv_text
 from scoring.runs.team_view import as_told
-from scoring.web.pages import Answer, Pages, SignedInRequest, entering, place_of
+from scoring.web.pages import Answer, Pages, SignedInRequest, entering, place_of, sent
 from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
 from tasks.seasons.cards import card
@@ -74,21 +74,18 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "required": phase.card_required,
         "has_priority": phase.counting == Phase.Counting.PRIORITY,
     }
-    team, outcome, form = teams[0], None, RunForm(**asked)
-    if request.method == "POST":
-        is_check = request.POST.get("do") == "check"
-        form = RunForm(request.POST, request.FILES, **asked, is_check=is_check)
-        if form.is_valid():
-            team = form.cleaned_data.get("team") or team
-            if is_check:
-                outcome = _checked(form, phase, request.user)
-            elif isinstance(done := _submitted(form, phase, team, request.user), Submission):
-                return _sent_to(request, reverse("submission", args=[done.pk]))
-            else:
-                outcome = done
-    recent = Submission.objects.filter(phase=phase, team__in=teams).select_related(
-        "team", "phase__task__season"
-    )
+    team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
+    form = RunForm(**sent(request), **asked, is_check=is_check)
+    if form.is_valid():
+        team = form.cleaned_data.get("team") or team
+        if is_check:
+            outcome = _checked(form, phase, request.user)
+        elif isinstance(done := _submitted(form, phase, team, request.user), Submission):
+            return _sent_to(request, reverse("submission", args=[done.pk]))
+        else:
+            outcome = done
+    runs = Submission.objects.filter(phase=phase, team__in=teams)
+    recent = runs.select_related("team", "phase__task__season")
     context = {
         **place_of(phase),
         "form": form,
@@ -204,8 +201,8 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     if not teams:
         return _no_team(request, season)
     open_phases = Phase.objects.open().filter(task__season=season, task__is_reported_only=False)
-    ordered = open_phases.select_related("task__season").order_by("task__position", "task_id", "position")
-    phases = list(ordered)
+    ordered = open_phases.order_by("task__position", "task_id", "position")
+    phases = list(ordered.select_related("task__season"))
     types = {phase.task.type: phase.task.task_type for phase in phases}.values()
     asked: dict[str, Any] = {
         "teams": teams,
@@ -213,16 +210,14 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         "required": [name for phase in phases for name in phase.card_required],
         "measures": list(dict.fromkeys(measure for kind in types for measure in measures_for(kind))),
     }
-    team, outcome, form = teams[0], None, BundleForm(**asked)
-    if request.method == "POST":
-        is_check = request.POST.get("do") == "check"
-        form = BundleForm(request.POST, request.FILES, **asked, is_check=is_check)
-        if form.is_valid():
-            team = form.cleaned_data.get("team") or team
-            done = _bundled(form, season, team, request.user, is_check=is_check)
-            if isinstance(done, Bundle):
-                return _sent_to(request, reverse("bundle", args=[done.pk]))
-            outcome = done
+    team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
+    form = BundleForm(**sent(request), **asked, is_check=is_check)
+    if form.is_valid():
+        team = form.cleaned_data.get("team") or team
+        done = _bundled(form, season, team, request.user, is_check=is_check)
+        if isinstance(done, Bundle):
+            return _sent_to(request, reverse("bundle", args=[done.pk]))
+        outcome = done
     context = {
         "season": season,
         "form": form,

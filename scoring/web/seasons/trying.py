@@ -73,20 +73,13 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
         "model": _("needs a model that is not installed here"),
         "program": _("computed by a program of the task, which is not run here"),
     }
-    by_rules = found["values"]
-    return {
-        "drawn": draw(
-            kind.drawn_as, ShownInstance(**found["shown"]), claim_lines(shown_claims(found["details"]))
-        ),
-        "rules": list(by_rules),
-        "lines": [
-            (
-                metric_label(name),
-                [
-                    (rules, reasons.get(told["lacks"]) or shown(told["value"], told["scale"]) if told else "")
-                    for rules, told in ((rules, values.get(name)) for rules, values in by_rules.items())
-                ],
-            )
-            for name in dict.fromkeys(name for values in by_rules.values() for name in values)
-        ],
-    }
+    by_rules, claims = found["values"], claim_lines(shown_claims(found["details"]))
+    lines = []
+    for name in dict.fromkeys(name for values in by_rules.values() for name in values):
+        words = {}
+        for rules, values in by_rules.items():
+            told = values.get(name)
+            words[rules] = told and (reasons.get(told["lacks"]) or shown(told["value"], told["scale"]))
+        lines.append((metric_label(name), [(rules, text or "") for rules, text in words.items()]))
+    drawn = draw(kind.drawn_as, ShownInstance(**found["shown"]), claims)
+    return {"drawn": drawn, "rules": list(by_rules), "lines": lines}
