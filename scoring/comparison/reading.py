@@ -25,15 +25,6 @@ from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.comparison import contenders
-from scoring.comparison.contenders import (
-    ChosenTwo,
-    InstancesQuery,
-    ReadQuery,
-    chosen_two,
-    evaluations_of,
-    on_board,
-    own_runs,
-)
 from scoring.comparison.drawing import kinds_of
 from scoring.comparison.paired_scores import Two, dimensions, names_of, two
 from scoring.metrics import Metric, metrics_by
@@ -129,7 +120,7 @@ class Reading:
         self,
         runs: Sequence[Evaluation],
         metrics: Sequence[Metric],
-        query: InstancesQuery,
+        query: contenders.InstancesQuery,
         rights: Rights,
         *,
         drawn: int,
@@ -373,7 +364,7 @@ class Page:
         return Counter(kind for kinds in self.reading.kinds.values() for kind in kinds)
 
 
-def page_of(reading: Reading, query: InstancesQuery) -> Page | None:
+def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
     """None where there is no instance of the name that is asked for. Raises Unreadable."""
     which = query.which if query.which in reading.offered else reading.offered[0]
     dimension, _sep, label = query.of_class.partition(":")
@@ -400,16 +391,16 @@ def page_of(reading: Reading, query: InstancesQuery) -> Page | None:
 @dataclass(frozen=True, kw_only=True)
 class ReadTwo:
     board: Board
-    chosen: ChosenTwo
+    chosen: contenders.ChosenTwo
     pair: Two
     page: Page
 
 
-def read_two(phase: Phase, viewer: object, query: ReadQuery) -> ReadTwo:
+def read_two(phase: Phase, viewer: object, query: contenders.ReadQuery) -> ReadTwo:
     board = board_of(phase, viewer, query.rules, query.gold)
-    offered = [*on_board(board), *own_runs(board, viewer)]
-    chosen = chosen_two(board, viewer, offered, (query.a, query.b))
-    read = evaluations_of(board, chosen or ())
+    offered = [*contenders.on_board(board), *contenders.own_runs(board, viewer)]
+    chosen = contenders.chosen_two(board, viewer, offered, (query.a, query.b))
+    read = contenders.evaluations_of(board, chosen or ())
     scored = [evaluation for evaluation in read if evaluation is not None]
     if chosen is None or len(scored) < 2:
         raise Http404(_("There are no two runs here that were scored alike."))
@@ -425,7 +416,7 @@ def read_two(phase: Phase, viewer: object, query: ReadQuery) -> ReadTwo:
     return ReadTwo(board=board, chosen=chosen, pair=pair, page=page)
 
 
-def _metric_of(metrics: Sequence[Metric], query: InstancesQuery) -> Metric | None:
+def _metric_of(metrics: Sequence[Metric], query: contenders.InstancesQuery) -> Metric | None:
     return next((own for own in metrics if own.name == query.metric), next(iter(metrics), None))
 
 
@@ -445,7 +436,7 @@ def rights_to(run: Submission, viewer: object) -> Rights | None:
 def read_own(
     evaluation: Evaluation,
     may: Rights,
-    query: InstancesQuery,
+    query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> Page | None:
     """One run, beside the ``others`` of the board where its values are shown. Raises Unreadable."""
@@ -471,7 +462,9 @@ def comparable(board: Board) -> list[Evaluation]:
     """Of each system on the board what it was scored, where that is computed as its ranking column is."""
     ranking = board.ranking
     wanted = {row.submission for row in board.systems if ranking and ranking.name in row.scores}
-    scored = evaluations_of(board, [row for row in on_board(board) if row.run in wanted])
+    scored = contenders.evaluations_of(
+        board, [row for row in contenders.on_board(board) if row.run in wanted]
+    )
     return [run for run in scored if run is not None and run.statistics and not run.withheld]
 
 
@@ -486,7 +479,7 @@ def rights_to_all(board: Board, viewer: object, runs: Sequence[Evaluation]) -> R
     return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
 
 
-def read_all(board: Board, viewer: object, query: InstancesQuery) -> Page | None:
+def read_all(board: Board, viewer: object, query: contenders.InstancesQuery) -> Page | None:
     """What all systems of a board have right or wrong. Raises Unreadable."""
     runs = comparable(board)
     may = rights_to_all(board, viewer, runs) if runs else None

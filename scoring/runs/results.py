@@ -6,27 +6,17 @@ import datetime as dt
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
+from scoring.board import formatting
 from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.differences import HiddenClasses, natural_order, too_small
-from scoring.board.formatting import (
-    DASH,
-    class_label,
-    dimension_label,
-    interval,
-    metric_label,
-    note_label,
-    reason_in_words,
-    score_text,
-    shown,
-)
 from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
@@ -42,24 +32,6 @@ from tasks.types.base import printed_options
 
 #: Metrics drawn beside one another in a chart by class; the table has all of them.
 DRAWN = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A metric with its number under each rule set, None where a rule set has no such metric."""
-
-    label: str
-    numbers: list[Explained | None]
-    differs: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where a run stands: its rank among so many teams, or why it has none."""
-
-    rank: str = ""
-    teams: int = 0
-    reason: str = ""
 
 
 def latest_evaluations(submission: Submission, at: dt.datetime | None = None) -> dict[str, Evaluation]:
@@ -84,7 +56,8 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
     return earlier.distinct().order_by("-number").first()
 
 
-def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> list[Line]:
+def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
+    """Each metric with its number under each rule set, None where a rule set has no such metric."""
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
         rules: {
@@ -98,7 +71,7 @@ def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> li
     for name in names:
         numbers = [group.get(name) for group in by_rules.values()]
         differs = len({number.value for number in numbers if number}) > 1
-        lines.append(Line(label=metric_label(name), numbers=numbers, differs=differs))
+        lines.append({"label": formatting.metric_label(name), "numbers": numbers, "differs": differs})
     return lines
 
 
@@ -106,35 +79,29 @@ def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """What organisers alone see of a run: metric, value and interval."""
     return [
         (
-            metric_label(name),
-            shown(said["value"], said["scale"]),
-            interval(said["low"], said["high"], said["scale"]),
+            formatting.metric_label(name),
+            formatting.shown(said["value"], said["scale"]),
+            formatting.interval(said["low"], said["high"], said["scale"]),
         )
         for name, said in evaluation.untold.items()
     ]
 
 
-def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> list[tuple[str, str]]:
+def commands(evaluations: Iterable[str], lines: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [
         (rules, command)
         for place, rules in enumerate(evaluations)
-        if (command := next((one.command for line in lines if (one := line.numbers[place])), ""))
+        if (command := next((one.command for line in lines if (one := line["numbers"][place])), ""))
     ]
 
 
 def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
-    notes = [
-        (
-            rules,
-            [
-                note_label(name, count)
-                for name, count in evaluation.notes.items()
-                if count and not name.endswith("_not_given")
-            ],
-        )
-        for rules, evaluation in evaluations.items()
-    ]
-    return [(rules, words) for rules, words in notes if words]
+    notes = []
+    for rules, evaluation in evaluations.items():
+        counts = [(name, n) for name, n in evaluation.notes.items() if n and not name.endswith("_not_given")]
+        if counts:
+            notes.append((rules, [formatting.note_label(name, count) for name, count in counts]))
+    return notes
 
 
 def without_value(
@@ -149,34 +116,31 @@ def without_value(
     ]
 
 
-def place(submission: Submission, viewer: object) -> Place:
-    if submission.kind == Submission.Kind.CONTRASTIVE and submission.phase.shows_contrastive:
-        return Place(reason=_("A contrastive run stands on the board without a rank."))
+def place(submission: Submission, viewer: object) -> dict[str, object]:
+    """Where a run stands: its rank among so many teams, or the reason why it has none."""
+    phase = submission.phase
+    if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
+        return {"reason": _("A contrastive run stands on the board without a rank.")}
     if submission.kind == Submission.Kind.CONTRASTIVE:
-        return Place(reason=_("A contrastive run is scored and does not stand on the board."))
-    board = standings(submission.phase, viewer)
-    ranked = [row for row in board.rows if row.rank is not None]
+        return {"reason": _("A contrastive run is scored and does not stand on the board.")}
+    board = standings(phase, viewer)
     for row in board.rows:
         if row.submission == submission.pk:
-            return Place(
-                rank=board.rank_of(row), teams=len(ranked), reason="" if row.rank else _("Not ranked.")
-            )
+            teams = sum(other.rank is not None for other in board.rows)
+            reason = "" if row.rank else _("Not ranked.")
+            return {"rank": board.rank_of(row), "teams": teams, "reason": reason}
     slug = submission.team.slug if submission.team else None
     mine = next((row for row in board.rows if row.team_slug == slug and not row.is_contrastive), None)
-    if mine is None:
-        chooses = submission.phase.counting == Phase.Counting.SELECTED
-        return Place(
-            reason=_("Nothing stands on the board for a team until it chooses a run.") if chooses else ""
-        )
-    if submission.phase.counting == Phase.Counting.PRIORITY:
-        judged = counted(submission.phase.judged_runs, "run")
-        return Place(
-            reason=_("The first %(runs)s of a team by priority stand on the board.") % {"runs": judged}
-        )
-    return Place(
-        reason=_("Run %(number)s, %(system)s, stands on the board for your team.")
-        % {"number": mine.number, "system": mine.system}
-    )
+    words = ""
+    if mine is None and phase.counting == Phase.Counting.SELECTED:
+        words = _("Nothing stands on the board for a team until it chooses a run.")
+    elif mine is not None and phase.counting == Phase.Counting.PRIORITY:
+        words = _("The first %(runs)s of a team by priority stand on the board.")
+        words %= {"runs": counted(phase.judged_runs, "run")}
+    elif mine is not None:
+        words = _("Run %(number)s, %(system)s, stands on the board for your team.")
+        words %= {"number": mine.number, "system": mine.system}
+    return {"reason": words}
 
 
 def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, Any]]:
@@ -193,11 +157,10 @@ def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, An
             else numbers[label]
             for label in natural_order(list(numbers))
         }
-        if any(told.values()):
-            valid = names_by(task_type, name, row.classes.metrics, rules, options)
-            if valid:
-                own = {metric: scale for metric, scale in scales.items() if metric in valid}
-                dimensions.append(_dimension(name, told, own))
+        valid = names_by(task_type, name, row.classes.metrics, rules, options)
+        if valid and any(told.values()):
+            own = {metric: scale for metric, scale in scales.items() if metric in valid}
+            dimensions.append(_dimension(name, told, own))
     return dimensions
 
 
@@ -207,20 +170,20 @@ def _dimension(
     metrics = [metric for metric in scales if any(metric in values for values in classes.values())]
     lines = [
         {
-            "label": class_label(label),
+            "label": formatting.class_label(label),
             "support": max((value.n for value in values.values()), default=0),
             "is_withheld": any(value.withheld for value in values.values()),
             "cells": [
                 (
                     metric,
-                    shown(
+                    formatting.shown(
                         values[metric].value,
                         scales[metric],
                         is_infinite=values[metric].is_infinite,
                         withheld=values[metric].withheld,
                     )
                     if metric in values
-                    else DASH,
+                    else formatting.DASH,
                 )
                 for metric in metrics
             ],
@@ -230,12 +193,12 @@ def _dimension(
     # The first metrics of one scale beside one another.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
-    labels = [metric_label(metric) for metric in alike]
+    labels = [formatting.metric_label(metric) for metric in alike]
     in_range = _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
-    words = {"metrics": listed(labels), "dimension": dimension_label(name)}
+    words = {"metrics": listed(labels), "dimension": formatting.dimension_label(name)}
     figure = Bars(
         title=_("%(metrics)s by %(dimension)s") % words,
-        labels=[class_label(label) for label in classes],
+        labels=[formatting.class_label(label) for label in classes],
         series=[
             Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
             for metric, label in zip(alike, labels, strict=True)
@@ -244,8 +207,8 @@ def _dimension(
     )
     return {
         "name": name,
-        "label": dimension_label(name),
-        "heads": [metric_label(metric) for metric in metrics],
+        "label": formatting.dimension_label(name),
+        "heads": [formatting.metric_label(metric) for metric in metrics],
         "lines": lines,
         "figure": figure,
     }
@@ -299,11 +262,11 @@ def explained(
                 id=score.pk,
                 metric=score.metric,
                 rules=evaluation.rules,
-                label=metric_label(score.metric),
-                value=score_text(score),
+                label=formatting.metric_label(score.metric),
+                value=formatting.score_text(score),
                 withheld=score.get_withheld_display(),
-                interval=interval(score.low, score.high, score.scale)
-                or reason_in_words(provenance_of(score.signature).get(NO_INTERVAL, "")),
+                interval=formatting.interval(score.low, score.high, score.scale)
+                or formatting.reason_in_words(provenance_of(score.signature).get(NO_INTERVAL, "")),
                 n=score.n,
                 is_percentage=score.scale == 100,
                 upward=str(UPWARD[metric.higher_is_better if metric else None]),
@@ -357,20 +320,13 @@ def signature_parts(signature: str) -> list[tuple[str, str]]:
     return [("metric", head), *((name, value) for name, _, value in pairs)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bin:
-    """Instances whose confidence is above ``low`` and at most ``high``."""
+class Bin(NamedTuple):
+    """Instances whose confidence is in an interval, without its lower end: `0.1 to 0.2`."""
 
-    low: float
-    high: float
-    count: int
+    label: str
+    size: int
     confidence: float
     right: float
-
-    @property
-    def label(self) -> str:
-        ends = {"low": f"{self.low:.2g}", "high": f"{self.high:.2g}"}
-        return in_decimals(_("%(low)s to %(high)s") % ends)
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
@@ -378,26 +334,21 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     metric, sums = _calibration_of(evaluation)
     if metric is None or not sums.any():
         return None
-    edges = np.linspace(0, 1, metric.bins + 1)
-    bins = [
-        Bin(
-            low=float(edges[place]),
-            high=float(edges[place + 1]),
-            count=round(count),
-            confidence=confidence / count,
-            right=right / count,
-        )
-        for place, (count, confidence, right) in enumerate(sums.reshape(3, -1).T.tolist())
-        if count
-    ]
-    hidden = too_small({one.label: one.count for one in bins}, min_bin_size)
+    edges = [f"{edge:.2g}" for edge in np.linspace(0, 1, metric.bins + 1)]
+    bins = []
+    for place, (count, confidence, right) in enumerate(sums.reshape(3, -1).T.tolist()):
+        if count:
+            ends = {"low": edges[place], "high": edges[place + 1]}
+            label = in_decimals(_("%(low)s to %(high)s") % ends)
+            bins.append(Bin(label, round(count), confidence / count, right / count))
+    hidden = too_small({one.label: one.size for one in bins}, min_bin_size)
     seen = [one for one in bins if one.label not in hidden]
     lines = [
         {
             "label": one.label,
-            "count": one.count,
-            "confidence": shown(one.confidence),
-            "right": shown(one.right),
+            "count": one.size,
+            "confidence": formatting.shown(one.confidence),
+            "right": formatting.shown(one.right),
         }
         for one in seen
     ]
@@ -409,9 +360,9 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
         "lines": lines,
         "figure": reliability_chart(seen),
         "min_size": min_bin_size if hidden else 0,
-        "error": shown(error),
-        "debiased": shown(debiased),
-        "p": shown(calibration_p_value(sums)),
+        "error": formatting.shown(error),
+        "debiased": formatting.shown(debiased),
+        "p": formatting.shown(calibration_p_value(sums)),
     }
 
 
@@ -440,11 +391,12 @@ def reliability_chart(bins: Sequence[Bin]) -> Scatter:
     """Confidence across, the share that is right upwards; on the diagonal both are the same."""
     places = [
         Point(
-            name=_("%(count)s instances") % {"count": in_decimals(f"{one.count:,}")},
+            name=_("%(count)s instances") % {"count": in_decimals(f"{one.size:,}")},
             x=Measured(
-                value=one.confidence, text=_("confidence %(value)s") % {"value": shown(one.confidence)}
+                value=one.confidence,
+                text=_("confidence %(value)s") % {"value": formatting.shown(one.confidence)},
             ),
-            y=Measured(value=one.right, text=_("%(share)s right") % {"share": shown(one.right)}),
+            y=Measured(value=one.right, text=_("%(share)s right") % {"share": formatting.shown(one.right)}),
         )
         for one in bins
     ]

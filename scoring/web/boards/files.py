@@ -16,27 +16,12 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
-from scoring.board import exports
+from scoring.board import differences, exports, public_results
 from scoring.board.cache import SECONDS, digest_of, phase_page
 from scoring.board.confirming import confirmation_of, errata_for
-from scoring.board.differences import (
-    EVERY,
-    chosen_systems,
-    class_table,
-    metrics_of,
-    offered_dimensions,
-    shown_classes,
-)
 from scoring.board.formatting import interval, metric_label, rank_text, shown
 from scoring.board.human_columns import published_sheet
 from scoring.board.leaders import leaders_of
-from scoring.board.public_results import (
-    FirstPlace,
-    public_first_places,
-    public_places,
-    public_top,
-    system_slug,
-)
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.snapshots import keep, keep_cited, snapshot_for
 from scoring.board.standings import Board, Row, standing_of, standings
@@ -80,17 +65,24 @@ def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> Htt
     """The table of the page whose query this is."""
     board = _with_systems(request, season, task, phase)
     query = BoardQuery.of(request.GET)
-    dimension, metric = shown_classes(board, query)
+    dimension, metric = differences.shown_classes(board, query)
     if not metric:
         raise Http404(_("No run has been scored by class yet."))
-    chosen = chosen_systems(board, query.systems)
+    chosen = differences.chosen_systems(board, query.systems)
     wanted = [dimension]
-    if query.dimension == EVERY:
-        wanted = [own for own in offered_dimensions(board) if metric in metrics_of(board, own)]
+    if query.dimension == differences.EVERY:
+        wanted = [
+            own
+            for own in differences.offered_dimensions(board)
+            if metric in differences.metrics_of(board, own)
+        ]
     choice = TableChoice.of(request.GET)
     tables = [
         exports.classes_latex(
-            board, class_table(board, chosen, own, metric), leaders_of(board, own, metric).significant, choice
+            board,
+            differences.class_table(board, chosen, own, metric),
+            leaders_of(board, own, metric).significant,
+            choice,
         )
         for own in wanted
     ]
@@ -136,7 +128,11 @@ def team_badge(request: HttpRequest, phase: Phase, slug: str, system: str = "") 
 
     def body() -> str:
         board = standings(phase, None, audience=Audience.PUBLIC)
-        own = [row for row in board.rows if row.team_slug == slug and system in ("", system_slug(row.system))]
+        own = [
+            row
+            for row in board.rows
+            if row.team_slug == slug and system in ("", public_results.system_slug(row.system))
+        ]
         return badge(board, next((row for row in own if row.rank is not None), None))
 
     return phase_page(request, phase, Audience.PUBLIC, (slug, system), body, content_type=SVG)
@@ -284,7 +280,7 @@ def board_card(request: HttpRequest, season: str, task: str, phase: str) -> Http
     """The picture of a board for those who link to it; of one run or of two where they are named."""
     found = phase_for(None, season, task, phase)
     runs = SeveralQuery.of(request.GET).runs
-    places = public_places(found, runs) if runs else public_top(found)
+    places = public_results.public_places(found, runs) if runs else public_results.public_top(found)
     metric = next((place.metric for place in places if place.metric), None)
     label = metric_label(metric) if metric else ""
     heading = _("%(metric)s with its 95 %% interval") % {"metric": label} if metric else ""
@@ -306,13 +302,13 @@ def season_card(request: HttpRequest, season: str) -> HttpResponse:
             text=_card_row(place).text,
         )
         for phase in phases
-        for place in public_first_places(phase)[:1]
+        for place in public_results.public_first_places(phase)[:1]
     ]
     facts, heading = _("Shared tasks on citations"), _("First on its boards")
     return _png(share_card(found.title, facts, heading, rows, settings.BASE_URL))
 
 
-def _card_row(place: FirstPlace) -> CardRow:
+def _card_row(place: public_results.FirstPlace) -> CardRow:
     return CardRow(
         rank=place.rank,
         name=place.system,

@@ -239,10 +239,12 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "rule_sets": list(evaluations),
         "commands": results.commands(evaluations, lines),
         "lines": lines,
-        "withheld": sorted({one.withheld for line in lines for one in line.numbers if one and one.withheld}),
+        "withheld": sorted(
+            {one.withheld for line in lines for one in line["numbers"] if one and one.withheld}
+        ),
         "limits": list(limits_in_words(run.phase)),
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
-        "differ": [line for line in lines if line.differs],
+        "differ": [line for line in lines if line["differs"]],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
         "notes": results.notes(evaluations),
         "without_value": results.without_value(run, evaluations),

@@ -24,28 +24,15 @@ from scoring.exchange.figure_files import figure_response
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications.published import (
-    Published,
-    PublishedQuery,
-    as_printed,
-    by_class,
-    concluded,
-    headline,
-    measures_by_class,
-    measures_of,
-    published_csv,
-    published_json,
-    published_of,
-    rows_of,
-)
+from scoring.publications import published as printed
 from scoring.publications.reproduced import conclusions_of, is_reproduced, reproduced_of
 from scoring.web.pages import Answer, Pages, attachment, place_of, season_readers, task_readers
 from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for
 
 
-def _results(task: Task) -> Published:
-    results = published_of(task)
+def _results(task: Task) -> printed.Published:
+    results = printed.published_of(task)
     if results.is_empty:
         raise Http404(_("No published results are known of this task."))
     return results
@@ -53,8 +40,8 @@ def _results(task: Task) -> Published:
 
 @task_readers.page("publications/published.html")
 def published(request: HttpRequest, task: Task) -> Answer:
-    results, query = _results(task), PublishedQuery.of(request.GET)
-    classes = [by_class(table, query) for table in results.by_class]
+    results, query = _results(task), printed.PublishedQuery.of(request.GET)
+    classes = [printed.by_class(table, query) for table in results.by_class]
     figures = {
         f"{kind}-{place}": table[key]
         for place, table in enumerate(classes, start=1)
@@ -64,19 +51,22 @@ def published(request: HttpRequest, task: Task) -> Answer:
         return figure_response(figures, query.figure)
     return {
         "papers": results.papers,
-        "headlines": [headline(table, query) for table in results.headlines],
+        "headlines": [printed.headline(table, query) for table in results.headlines],
         "by_class": classes,
         "figures": figures,
         "figure_address": lambda name: query.with_(figure=name),
         "several": len(results.by_class) > 1,
-        "measures": measures_by_class(results.by_class, query),
+        "measures": printed.measures_by_class(results.by_class, query),
         "others": [_whole(other.table) for other in results.others],
-        "conclusions": concluded({table.table.pk: table.table for table in results.tables}.values()),
+        "conclusions": printed.concluded({table.table.pk: table.table for table in results.tables}.values()),
         "phases": task.phases.all(),
     }
 
 
-PUBLISHED = {"csv": ("text/csv; charset=utf-8", published_csv), "json": ("application/json", published_json)}
+PUBLISHED = {
+    "csv": ("text/csv; charset=utf-8", printed.published_csv),
+    "json": ("application/json", printed.published_json),
+}
 
 
 @readable_anywhere
@@ -121,15 +111,15 @@ def paper(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "paper": paper,
         "tables": list(map(_whole, tables)),
-        "conclusions": concluded(tables),
+        "conclusions": printed.concluded(tables),
         "citation": of_paper(paper),
     }
     return render(request, "publications/paper.html", context)
 
 
 def _whole(table: ReportedTable) -> dict[str, Any]:
-    rows = rows_of(table, Reported.objects.filter(table=table))
-    return as_printed(table, rows, measures_of(table))
+    rows = printed.rows_of(table, Reported.objects.filter(table=table))
+    return printed.as_printed(table, rows, printed.measures_of(table))
 
 
 @season_readers.page("seasons/overview_paper.html")
