@@ -128,7 +128,7 @@ def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
 def _name(folder: folders.TopicFolder, first: InputFile) -> str:
     if chosen := folders.chosen_annotation(folder, "auto"):
         return chosen.topic
-    papers = folder.papers
+    papers = folder.papers()
     return papers[0].stem if len(papers) == 1 else folders.topic_name(folder, first)
 
 
@@ -151,7 +151,7 @@ def summary_lines(text: str) -> tuple[str, ...]:
 
 def _abstract(folder: folders.TopicFolder, name: str) -> Sequence[int]:
     """Of the paper's own abstract, which every participant has."""
-    papers = [file for file in folder.papers if file.stem == name] or folder.papers
+    papers = [file for file in folder.papers() if file.stem == name] or folder.papers()
     sentences = folders.read_sentences(papers[0]) if papers else []
     return prints_of(sentence.text for sentence in sentences if sentence.section.lower() == "abstract")
 
@@ -164,8 +164,8 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
     """The index, from the public inputs that participants have: every topic with its paper."""
     texts = {}
     for folder in folders.topic_folders(files):
-        if folder.papers:
-            name = _name(folder, folder.papers[0])
+        if folder.papers():
+            name = _name(folder, folder.papers()[0])
             texts[name] = _abstract(folder, name)
     if not texts:
         expected = "`<topic>/Reference_XML/<topic>.xml`"

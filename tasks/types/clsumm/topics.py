@@ -72,20 +72,15 @@ def read_topics(
 
 
 def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], source: reading.Source) -> Topic:
-    papers = folder.papers
+    papers = folder.papers()
     named = [file for file in papers if file.stem == chosen.topic] or papers
     sentences = tuple(read_sentences(named[0])) if named else ()
     if chosen.version == CSV:
         rows = [list(reading.read_rows(file, problems, source)) for _, file in chosen.files]
-        files = [
-            GoldFile(
-                name,
-                cited.marked_last(
-                    [reading.annotation(row, chosen.topic) for row in own_rows], cited.key_2018
-                ),
-            )
-            for (name, _), own_rows in zip(chosen.files, rows, strict=True)
-        ]
+        files = []
+        for (name, _), of_annotator in zip(chosen.files, rows, strict=True):
+            found = [reading.annotation(row, chosen.topic) for row in of_annotator]
+            files.append(GoldFile(name, cited.marked_last(found, cited.key_2018)))
         all_citances = (citance for file in files for citance in file.citances)
         if source is reading.Source.GOLD and not any(map(cited.has_reference, all_citances)):
             problems.append(Problem(file=chosen.files[0][1].shown, message="no row names a sentence"))
@@ -157,11 +152,7 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
     """Facets that are none, and sentences that a paper which is at hand does not have."""
     for topic in split.content:
         for one in (citance for file in topic.files for citance in file.citances):
-            odd = [
-                facet
-                for facet in one.facets
-                if not cited.canonical_facet(facet) and facet not in cited.NO_FACET
-            ]
+            odd = [name for name in one.facets if not (cited.canonical_facet(name) or name in cited.NO_FACET)]
             if topic.sentences:
                 odd += [sid for sid in cited.named_sentences(one) if sid not in topic.order]
             yield from (f"{topic.name}, {one.name.citing} {one.name.marker}: {name}" for name in odd)
@@ -178,36 +169,28 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def _index(topics: Sequence[Topic]) -> Index:
-    return {
-        "topics": {
-            topic.name: {
-                "citances": [[name.reference, name.citing, name.marker, name.number] for name in topic.asked],
-                "sentences": [sentence.sid for sentence in topic.sentences],
-            }
-            for topic in topics
-        }
-    }
+    entries = {}
+    for topic in topics:
+        sentences = [sentence.sid for sentence in topic.sentences]
+        entries[topic.name] = {"citances": list(map(list, topic.asked)), "sentences": sentences}
+    return {"topics": entries}
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers as they are, and the citances without reference and facet."""
     for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"])
-        if chosen is not None:
+        if chosen := chosen_annotation(folder, options["annotation"]):
             yield from public_topic(folder, chosen.topic, chosen)
 
 
 def public_topic(folder: "TopicFolder", topic: str, chosen: "Chosen | None") -> Iterator[tuple[str, bytes]]:
     for kind in ("Reference_XML", "Citance_XML"):
-        for file in folder.files(kind):
-            if file.suffix == ".xml":
-                yield f"{topic}/{kind}/{file.parts[-1]}", file.read()
+        for file in folder.papers(kind):
+            yield f"{topic}/{kind}/{file.parts[-1]}", file.read()
     if chosen and chosen.version == CSV:
         rows = [list(reading.read_rows(file, [], reading.Source.GOLD)) for _, file in chosen.files]
-        written = io.StringIO()
-        writer = csv.DictWriter(
-            written, [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS], lineterminator="\n"
-        )
+        columns, written = [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS], io.StringIO()
+        writer = csv.DictWriter(written, columns, lineterminator="\n")
         writer.writeheader()
         for row in asked_rows(rows, reading.Source.GOLD):
             writer.writerow({name: row.values.get(name, "") for name in reading.PUBLIC_COLUMNS})
@@ -231,12 +214,11 @@ class TopicFolder:
     shown: str
     inside: Mapping[str, Files]
 
-    def files(self, *parts: str) -> list[InputFile]:
-        return [file for part in parts for file in self.inside.get(part, ())]
+    def files(self, part: str) -> Files:
+        return self.inside.get(part, ())
 
-    @property
-    def papers(self) -> list[InputFile]:
-        return [file for file in self.files("Reference_XML") if file.suffix == ".xml"]
+    def papers(self, part: str = "Reference_XML") -> list[InputFile]:
+        return [file for file in self.files(part) if file.suffix == ".xml"]
 
 
 @dataclass(frozen=True)
@@ -301,7 +283,7 @@ def chosen_annotation(
 
 def topic_name(folder: TopicFolder, file: InputFile) -> str:
     """The topic that a file is about: its name up to an annotator's, which follows an underscore."""
-    names = {paper.stem for paper in folder.papers} | {folder.shown.rpartition("/")[2]}
+    names = {paper.stem for paper in folder.papers()} | {folder.shown.rpartition("/")[2]}
     fits = [name for name in names if file.stem == name or file.stem.startswith(f"{name}_")]
     return max(fits, key=len) if fits else file.stem.partition("_")[0]
 
@@ -399,12 +381,11 @@ def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool
     topics = []
     for folder in topic_folders(files):
         chosen = chosen_annotation(folder, options["annotation"])
-        papers = {file.stem: file for file in folder.papers}
+        papers = {file.stem: file for file in folder.papers()}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
             sentences = read_sentences(papers.get(name) or next(iter(papers.values())))
-            citing = [file for file in folder.files("Citance_XML") if file.suffix == ".xml"]
-            citances = _citances(chosen) if chosen else ()
+            citances, citing = _citances(chosen) if chosen else (), folder.papers("Citance_XML")
             topics.append(InputTopic(name, tuple(sentences), tuple(citances), tuple(citing)))
     return sorted(topics, key=lambda topic: topic.name)
 
