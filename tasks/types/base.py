@@ -483,13 +483,9 @@ def current_rules(name: str) -> str:
 
 def given_options(pairs: Sequence[str]) -> dict[str, str]:
     """What a command line says as KEY=VALUE. Raises OptionRefused."""
-    options = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise OptionRefused(f"--option {pair}: expected KEY=VALUE")
-        options[name] = value
-    return options
+    if wrong := [pair for pair in pairs if "=" not in pair]:
+        raise OptionRefused(f"--option {wrong[0]}: expected KEY=VALUE")
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def checked_options(owner: str, options: Sequence[Option], values: Options) -> dict[str, str]:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, product
 from typing import Any
 
 from tasks.types import base
@@ -427,13 +427,9 @@ def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) 
     """One row a topic; under the official program only the topics that the run has."""
     topics: Sequence[SummaryTopic] = split.content
     gold_names = {topic.name for topic in topics}
-    notes = {
-        "missing_topics": len(gold_names - run.keys()),
-        "answers_to_other_topics": len(run.keys() - gold_names),
-        "empty_summaries": 0,
-        "over_the_limit": 0,
-        "copies_of_the_abstract": 0,
-    }
+    missing, others = len(gold_names - run.keys()), len(run.keys() - gold_names)
+    notes = {"missing_topics": missing, "answers_to_other_topics": others}
+    notes |= dict.fromkeys(("empty_summaries", "over_the_limit", "copies_of_the_abstract"), 0)
     if rules == shared.OFFICIAL_2018:
         topics = [topic for topic in topics if topic.name in run]
     names = [topic.name for topic in topics]
@@ -460,13 +456,9 @@ def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) 
 def further_metrics(rules: str, options: base.Options) -> shared.MetricRefs:
     if rules != shared.OFFICIAL_2018 or options[RANGE.name] == "no":
         return ()
-    return tuple(
-        metric
-        for measure in ("2", "su_star")
-        for kind in KINDS[1:]
-        for end in ("least", "most")
-        for metric in shared.pooled_rouge(measure, kind, parts=["f1"], end=end)
-    )
+    ways = product(("2", "su_star"), KINDS[1:], ("least", "most"))
+    metrics = (shared.pooled_rouge(measure, kind, parts=["f1"], end=end) for measure, kind, end in ways)
+    return tuple(chain.from_iterable(metrics))
 
 
 RULES = {
@@ -496,20 +488,12 @@ def show_instances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """The beginning of the reference paper, every gold summary under its kind, and the run's."""
-    papers = {
-        topic.name: " ".join(sentence.text for sentence in topic.sentences)
-        for topic in folders.read_input_topics(
-            files, {"annotation": "auto", **options}, with_papers_alone=True
-        )
-    }
+    topics = folders.read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
+    papers = {topic.name: " ".join(sentence.text for sentence in topic.sentences) for topic in topics}
     for name, [row] in base.rows_by_name(pairs.names).items():
-        answer = pairs.answers[row]
-        yield base.ShownInstance(
-            name=name,
-            given=papers.get(name, ""),
-            gold="\n\n".join(f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references),
-            answer=_lines(answer.lines) if answer else "",
-        )
+        gold = "\n\n".join(f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references)
+        answer = _lines(pairs.answers[row].lines) if pairs.answers[row] else ""
+        yield base.ShownInstance(name=name, given=papers.get(name, ""), gold=gold, answer=answer)
 
 
 def _lines(lines: Sequence[bytes]) -> str:

@@ -27,14 +27,8 @@ UNCONDITIONAL = metric_refs("facet_{}_micro_unconditional", FACET, average="micr
 WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
 WEIGHTED_UNCONDITIONAL = metric_ref("facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False)
 #: What the option ``calibration`` adds.
-CALIBRATED = tuple(
-    metric_ref(name, f"calibration:{metric}", labels=FACETS)
-    for name, metric in (
-        ("brier_score", "Brier"),
-        ("ece", "CalibrationError"),
-        ("ece_debiased", "DebiasedCalibrationError"),
-    )
-)
+_CALIBRATION = {"brier_score": "Brier", "ece": "CalibrationError", "ece_debiased": "DebiasedCalibrationError"}
+CALIBRATED = tuple(metric_ref(name, f"calibration:{by}", labels=FACETS) for name, by in _CALIBRATION.items())
 
 
 @dataclass(frozen=True)
@@ -73,11 +67,8 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
 
 
 def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
-    if annotation is None:
-        return ()
-    return (
-        merged_facets(annotation.facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else annotation.facets
-    )
+    facets = annotation.facets if annotation else ()
+    return merged_facets(facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else facets
 
 
 def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> list[CitancePair]:
@@ -93,10 +84,9 @@ def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> lis
         if annotation is None or not annotation.facets:
             return annotation
         spans = Counter(canonical_facet(facet) or facet for facet in annotation.facets)
-        named = sorted(
-            merged_facets(annotation.facets), key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks)))
-        )
-        return replace(annotation, facets=tuple(named[:1]))
+        named = merged_facets(annotation.facets)
+        first = sorted(named, key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks))))[:1]
+        return replace(annotation, facets=tuple(first))
 
     return [replace(pair, gold=one(pair.gold), answer=one(pair.answer)) for pair in pairs]
 

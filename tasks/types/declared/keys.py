@@ -64,12 +64,11 @@ class Keys:
             return "" if default is REQUIRED else str(default)
         return value
 
-    def flag(self, name: str, *, default: bool = False) -> bool:
-        value = self.value(name, default)
+    def flag(self, name: str) -> bool:
+        value = self.value(name, False)
         if not isinstance(value, bool):
             self.refuse(name, f"“{name}” is {kind(value)}", "true or false")
-            return default
-        return value
+        return value is True
 
     def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float | None:
         value = self.value(name, default)

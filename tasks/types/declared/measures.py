@@ -41,6 +41,7 @@ def _of_label(metric: str, **more: Any) -> Measure:
     return _labels(metric, options={"label": "label"}, **more)
 
 
+_BINS = {"bins": "count"}
 LABELS: Mapping[str, Measure] = {
     "accuracy": _labels("Accuracy"),
     "balanced_accuracy": _labels("BalancedAccuracy"),
@@ -63,12 +64,10 @@ LABELS: Mapping[str, Measure] = {
     "auroc": _of_label("Auroc", module=WEIGHTED, asks=SCORES),
     "average_precision": _of_label("AveragePrecision", module=WEIGHTED, asks=SCORES),
     "auprc": _of_label("Auprc", module=WEIGHTED, asks=SCORES),
-    "ece": _labels("CalibrationError", module=CALIBRATION, options={"bins": "count"}, asks=SCORES),
-    "ece_debiased": _labels(
-        "DebiasedCalibrationError", module=CALIBRATION, options={"bins": "count"}, asks=SCORES
-    ),
+    "ece": _labels("CalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES),
+    "ece_debiased": _labels("DebiasedCalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES),
     "ece_equal_size": _labels(
-        "EqualSizeCalibrationError", module=WEIGHTED, options={"bins": "count", "pooled": "flag"}, asks=SCORES
+        "EqualSizeCalibrationError", module=WEIGHTED, options={**_BINS, "pooled": "flag"}, asks=SCORES
     ),
     "exact_match": _labels("LabelSets", arguments={"column": "exact"}, several=True),
     "hamming_loss": _labels("HammingLoss", arguments={"column": "hamming"}, several=True),

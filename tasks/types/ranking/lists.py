@@ -130,12 +130,8 @@ class ListsBuilder:
         self._values.frombytes(values.tobytes())
 
     def build(self, present: NDArray[np.bool_] | None = None) -> Lists:
-        return Lists(
-            np.asarray(self._values),
-            np.frombuffer(self._ends, dtype=np.int64),
-            present,
-            np.frombuffer(self._tied, dtype=bool) if self._tied else None,
-        )
+        tied = np.frombuffer(self._tied, dtype=bool) if self._tied else None
+        return Lists(np.asarray(self._values), np.frombuffer(self._ends, dtype=np.int64), present, tied)
 
 
 def blocks(offsets: Offsets) -> list[tuple[int, int]]:
