@@ -5,22 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Where classes stand now that task types of others may name as they were in 0.3.
+#: By module that of 0.3 in which its classes stood, as task types of others may name them.
+_BEFORE = {
+    "aliice": "alce",
+    "answers": "answer_mauve cvcp",
+    "base": "counts",
+    "clsumm": "clsumm_pooled clsumm_rouge",
+    "discourse": "label_divergence",
+    "entailed": "claim_recall consistency",
+    "local_models": "learned",
+    "ranking": "graded perplexity ranking_f1 resolution",
+}
 MOVED = {
-    "scoring.metrics.alce": "scoring.metrics.aliice",
-    "scoring.metrics.answer_mauve": "scoring.metrics.answers",
-    "scoring.metrics.claim_recall": "scoring.metrics.entailed",
-    "scoring.metrics.clsumm_pooled": "scoring.metrics.clsumm",
-    "scoring.metrics.clsumm_rouge": "scoring.metrics.clsumm",
-    "scoring.metrics.consistency": "scoring.metrics.entailed",
-    "scoring.metrics.counts": "scoring.metrics.base",
-    "scoring.metrics.cvcp": "scoring.metrics.answers",
-    "scoring.metrics.graded": "scoring.metrics.ranking",
-    "scoring.metrics.label_divergence": "scoring.metrics.discourse",
-    "scoring.metrics.learned": "scoring.metrics.local_models",
-    "scoring.metrics.perplexity": "scoring.metrics.ranking",
-    "scoring.metrics.ranking_f1": "scoring.metrics.ranking",
-    "scoring.metrics.resolution": "scoring.metrics.ranking",
+    f"scoring.metrics.{old}": f"scoring.metrics.{now}" for now in _BEFORE for old in _BEFORE[now].split()
 }
 
 

@@ -83,14 +83,9 @@ def numbered(name: CitanceName) -> tuple[int, CitanceName]:
 def facts(annotation: Annotation) -> list[Any]:
     """Whatever of a line of the gold a number can depend on."""
     quotes = "sentences" if annotation.is_quoted else "nothing" if annotation.has_key else "no key"
-    return [
-        *annotation.name,
-        list(annotation.sentences),
-        list(annotation.facets),
-        [list(quoted) for quoted in annotation.texts.items()],
-        quotes,
-        annotation.is_last,
-    ]
+    texts = [list(quoted) for quoted in annotation.texts.items()]
+    found = [list(annotation.sentences), list(annotation.facets), texts, quotes, annotation.is_last]
+    return [*annotation.name, *found]
 
 
 def named_sentences(annotation: Annotation) -> tuple[str, ...]:

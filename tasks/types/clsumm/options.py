@@ -1,10 +1,10 @@
 """The options that the CL-Summ task types share."""
 
-from collections.abc import Sequence
+from typing import Any
 
 from tasks.types.base import ENGINE, Option, Options
 from tasks.types.clsumm.topics import CSV, VERSIONS
-from tasks.types.references import PARTS, MetricRef, metric_refs
+from tasks.types.references import MetricRef, metric_refs
 
 ANNOTATION = Option(
     name="annotation",
@@ -53,37 +53,24 @@ MetricRefs = tuple[MetricRef, ...]
 
 
 def plain_rouge(
-    measure: str,
-    *options: str,
-    order: str,
-    parts: Sequence[str] = PARTS,
-    kind: str = "",
-    over_units: bool = False,
+    measure: str, *options: str, order: str, kind: str = "", over_units: bool = False, **parts: Any
 ) -> MetricRefs:
     """`rouge_l_f1`, `rouge_l_f1_macro`, `rouge_2_f1.abstract` and so on."""
-    return metric_refs(
-        f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_of_kind(kind)}",
-        "clsumm:PlainRouge",
-        *(*options, ENGINE.name),
-        parts=parts,
-        measure=measure,
-        order=order,
-        over_units=over_units,
-        kind=kind or None,
-    )
+    names = f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_of_kind(kind)}"
+    given: dict[str, Any] = {
+        "measure": measure,
+        "order": order,
+        "over_units": over_units,
+        "kind": kind or None,
+    }
+    return metric_refs(names, "clsumm:PlainRouge", *options, ENGINE.name, **parts, **given)
 
 
-def pooled_rouge(measure: str, kind: str, *, parts: Sequence[str] = PARTS, end: str = "") -> MetricRefs:
+def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> MetricRefs:
     """`rouge_2_f1.abstract`, `rouge_su_star_f1.human.least` and so on."""
-    return metric_refs(
-        f"rouge_{measure}_{{}}{_of_kind(kind)}{_of_kind(end)}",
-        "clsumm:PooledRouge",
-        *(STOPWORDS.name, PROGRAM.name, ENGINE.name),
-        parts=parts,
-        measure=measure,
-        kind=kind or None,
-        end=end or None,
-    )
+    names, options = f"rouge_{measure}_{{}}{_of_kind(kind)}{_of_kind(end)}", (STOPWORDS, PROGRAM, ENGINE)
+    given: dict[str, Any] = {"measure": measure, "kind": kind or None, "end": end or None}
+    return metric_refs(names, "clsumm:PooledRouge", *(one.name for one in options), **parts, **given)
 
 
 def _of_kind(kind: str) -> str:
