@@ -235,13 +235,9 @@ class Marks:
     papers: tuple[int, ...]
     damaged: tuple[str, ...]
 
-    def missing(self, cited: int) -> int:
-        """How many of the cited papers no whole mark names."""
-        return cited - len({paper for paper in self.papers if paper < cited})
-
-    def unknown(self, cited: int) -> int:
-        """How many whole marks name a paper that is not among the cited ones."""
-        return sum(paper >= cited for paper in self.papers)
+    def unknown(self, cited: int) -> list[int]:
+        """The papers of whole marks that are not among the cited ones."""
+        return [paper for paper in self.papers if paper >= cited]
 
 
 def marks(text: str) -> Marks:
@@ -406,8 +402,7 @@ def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[Ru
         in_text = marks(text)
         if in_text.damaged:
             line.doubt(f"{_some(in_text.damaged)}: digits right behind a mark", "marks such as [0]")
-        unknown = [f"[{paper}]" for paper in dict.fromkeys(in_text.papers) if paper >= cited[name]]
-        if unknown:
+        if unknown := [f"[{paper}]" for paper in dict.fromkeys(in_text.unknown(cited[name]))]:
             line.doubt(f"{_some(unknown)} stand for no cited paper", f"marks from [0] to [{cited[name] - 1}]")
         return Prediction(text, read_labels(line.value.get("labels")))
 
@@ -475,8 +470,9 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         cited, in_text = len(instance.cited), marks(answer.text if answer else "")
         notes["missing_predictions"] += answer is None
         notes["empty_predictions"] += answer is not None and not answer.text.strip()
-        notes["missing_marks"] += in_text.missing(cited)
-        notes["unknown_marks"] += in_text.unknown(cited)
+        unknown = in_text.unknown(cited)
+        notes["missing_marks"] += cited - len(set(in_text.papers).difference(unknown))
+        notes["unknown_marks"] += len(unknown)
         notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in instances]
     features = {name: [one[name] for one in classes] for name in DIMENSIONS}

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -361,11 +362,9 @@ class _Look:
 
     def has_key(self, file: InputFile, key: str) -> bool:
         def has(line: bytes) -> bool:
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                return False
-            return isinstance(record, dict) and key in record
+            with suppress(ValueError, RecursionError):
+                return isinstance(record := json.loads(line), dict) and key in record
+            return False
 
         return self.finds(file, has, most=LOOKED_AT)
 
@@ -373,13 +372,11 @@ class _Look:
         """Whether a line is of this kind; a file that cannot be read has none, which its own check says."""
         if self.left <= 0:
             return False
-        try:
+        with suppress(InputRefused):
             for number, line in enumerate(file.lines(LONGEST)):
                 self.left -= len(line)
                 if self.left < 0 or (most is not None and number >= most):
                     return False
                 if is_one(line):
                     return True
-        except InputRefused:
-            pass
         return False

@@ -267,27 +267,26 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
 
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     try:
-        if file.suffix in SUFFIXES:
-            for number, record, raw in json_lines(file, problems):
-                topic, summary = record.get("topic"), record.get("summary")
-                faults = []
-                if not isinstance(topic, str):
-                    faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
-                if are_texts(summary):
-                    summary = "\n".join(" ".join(line.split()) for line in summary)
-                if "summary" not in record:
-                    faults.append("“summary” is missing")
-                elif not isinstance(summary, str):
-                    faults.append(f"“summary” is {json_kind(summary)}, not a text or a list of sentences")
-                problems.extend(file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults)
-                if not faults:
-                    text = str(summary).encode("utf-8", "replace")
-                    if len(text) < MAX_SUMMARY:
-                        yield SystemSummary(str(topic), text, file.shown, number)
-                    else:
-                        problems.append(file.problem(TOO_LONG, LIMIT, line=number, raw=raw))
-        else:
+        if file.suffix not in SUFFIXES:
             yield SystemSummary(file.stem, _bounded(file), file.shown, None)
+            return
+        for number, record, raw in json_lines(file, problems):
+            topic, summary = record.get("topic"), record.get("summary")
+            faults = []
+            if not isinstance(topic, str):
+                faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
+            if are_texts(summary):
+                summary = "\n".join(" ".join(line.split()) for line in summary)
+            if "summary" not in record:
+                faults.append("“summary” is missing")
+            elif not isinstance(summary, str):
+                faults.append(f"“summary” is {json_kind(summary)}, not a text or a list of sentences")
+            problems.extend(file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults)
+            text = str(summary).encode("utf-8", "replace")
+            if not faults and len(text) < MAX_SUMMARY:
+                yield SystemSummary(str(topic), text, file.shown, number)
+            elif not faults:
+                problems.append(file.problem(TOO_LONG, LIMIT, line=number, raw=raw))
     except InputRefused as refused:
         problems.extend(refused.problems)
 
