@@ -295,11 +295,8 @@ def _spread(pair: Paired) -> _Spread:
     left_out = differences_of(metric, without[:, :width], without[:, width:])
     if not np.isfinite(left_out).all():
         return _Spread(no_interval=jackknife.NoInterval.UNDEFINED)
-    return _Spread(
-        float(jackknife.jackknife_error(left_out)),
-        jackknife.kish_number(weights),
-        float(same[carries].mean()),
-    )
+    error, number = jackknife.jackknife_error(left_out), jackknife.kish_number(weights)
+    return _Spread(float(error), number, float(same[carries].mean()))
 
 
 def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
@@ -380,9 +377,8 @@ def detectable_difference(
     if wanted < max(jackknife.MIN_UNITS, min_units(comparisons)):
         return math.inf
     # So many standard errors: those of the level and those of the chance.
-    errors = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), wanted - 1) + jackknife.t_quantile(
-        CHANCE, wanted - 1
-    )
+    shares = (1 - ALPHA / (2 * comparisons), CHANCE)
+    errors = sum(jackknife.t_quantile(share, wanted - 1) for share in shares)
     difference = errors * error * math.sqrt(units / wanted)
     return math.inf if difference > largest else difference
 

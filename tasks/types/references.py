@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: By module that of 0.3 in which its classes stood, as task types of others may name them.
-_BEFORE = {
+_OLD = {
     "aliice": "alce",
     "answers": "answer_mauve cvcp",
     "base": "counts",
@@ -16,9 +16,7 @@ _BEFORE = {
     "local_models": "learned",
     "ranking": "graded perplexity ranking_f1 resolution",
 }
-MOVED = {
-    f"scoring.metrics.{old}": f"scoring.metrics.{now}" for now in _BEFORE for old in _BEFORE[now].split()
-}
+MOVED = {f"scoring.metrics.{old}": f"scoring.metrics.{now}" for now in _OLD for old in _OLD[now].split()}
 
 
 def referenced(reference: str) -> Any:

@@ -134,6 +134,4 @@ def _is_number(field: bytes) -> bool:
         return False
 
 
-RUN_FORM = RunForm(
-    described=FORMS, keys=(frozenset({"ranked"}), frozenset({"id", "scores"})), is_line=_may_be_trec
-)
+RUN_FORM = RunForm(FORMS, (frozenset({"ranked"}), frozenset({"id", "scores"})), _may_be_trec)

@@ -59,17 +59,12 @@ def unescaped(text: str) -> str:
     return html.unescape(_LONG_REFERENCE.sub(lambda m: f"&#{m[2][:_DIGITS_READ] or m[1][:1]}", text))
 
 
-_LENGTHS = (
-    (25, "under 25 words"),
-    (50, "25 to 49 words"),
-    (100, "50 to 99 words"),
-    (200, "100 to 199 words"),
-)
+_WORDS = ((25, "under 25 words"), (50, "25 to 49 words"), (100, "50 to 99 words"), (200, "100 to 199 words"))
 
 
 def length_class(words: int) -> str:
     """The class of a text by its number of words."""
-    return next((name for limit, name in _LENGTHS if words < limit), "200 words or more")
+    return next((name for limit, name in _WORDS if words < limit), "200 words or more")
 
 
 def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any], str]]:

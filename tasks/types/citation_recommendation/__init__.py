@@ -21,9 +21,7 @@ GRADES = base.Option.switch(
     "Whether rank-biased precision is computed too, and by the gold's grades nDCG and the share of "
     "unjudged answers.",
 )
-LONGEST = base.Option(
-    name="longest", default="1000", summary="A run with a ranking of more candidates is refused."
-)
+LONGEST = base.Option("longest", "1000", "A run with a ranking of more candidates is refused.")
 F1 = base.Option(
     name="f1",
     default="no",

@@ -462,11 +462,11 @@ _UNSEEN = ((0.25, "under a quarter"), (0.5, "a quarter to half"), (0.75, "half t
 
 def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
     """An instance without a prediction counts as one with an empty text, under either rule set."""
-    instances: tuple[Instance, ...] = split.content
-    answers = [run.get(instance.id) for instance in instances]
-    names = [instance.id for instance in instances]
+    gold: tuple[Instance, ...] = split.content
+    answers = [run.get(instance.id) for instance in gold]
+    names = [instance.id for instance in gold]
     notes = Counter(dict.fromkeys(NOTES, 0))
-    for instance, answer in zip(instances, answers, strict=True):
+    for instance, answer in zip(gold, answers, strict=True):
         cited, in_text = len(instance.cited), marks(answer.text if answer else "")
         notes["missing_predictions"] += answer is None
         notes["empty_predictions"] += answer is not None and not answer.text.strip()
@@ -474,11 +474,9 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         notes["missing_marks"] += cited - len(set(in_text.papers).difference(unknown))
         notes["unknown_marks"] += len(unknown)
         notes["damaged_marks"] += len(in_text.damaged)
-    classes = [_classes(instance) for instance in instances]
+    classes = [_classes(instance) for instance in gold]
     features = {name: [one[name] for one in classes] for name in DIMENSIONS}
-    return base.Pairs(
-        gold=instances, answers=answers, units=names, features=features, names=names, notes=notes
-    )
+    return base.Pairs(gold=gold, answers=answers, units=names, features=features, names=names, notes=notes)
 
 
 def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:

@@ -46,11 +46,7 @@ def citance_label(topic: str, name: citances.CitanceName) -> str:
     return f"{topic}, {which.strip()}"
 
 
-_OFFICIAL_KEYS = {
-    OFFICIAL_2016: citances.key_2016,
-    OFFICIAL_2017: citances.key_2017,
-    OFFICIAL_2018: citances.key_2018,
-}
+_KEYS = {OFFICIAL_2016: citances.key_2016, OFFICIAL_2017: citances.key_2017, OFFICIAL_2018: citances.key_2018}
 
 
 def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
@@ -71,9 +67,9 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
                 pairs += _corrected(topic, number, file, answers, notes)
             elif rules == OFFICIAL_2016:
                 gold, own = (tuple(map(citances.as_sets, side)) for side in (file.citances, answers))
-                pairs += _official(topic, number, replace(file, citances=gold), own, _OFFICIAL_KEYS[rules])
+                pairs += _official(topic, number, replace(file, citances=gold), own, _KEYS[rules])
             elif topic.name in run.topics:
-                pairs += _official(topic, number, file, answers, _OFFICIAL_KEYS[rules])
+                pairs += _official(topic, number, file, answers, _KEYS[rules])
     names = {topic.name for topic in topics}
     notes["answers_to_other_topics"] = sum(answer.topic not in names for answer in run.answers)
     notes["missing_citances"] = sum(pair.answer is None for pair in pairs)
@@ -378,7 +374,5 @@ def _citances(
     }
     for name, rows in base.rows_by_name(pairs.names).items():
         given, topic = known.get(name, ("", None))
-        gold, answer = (
-            base.joined([text(side[row]) for row in rows]) for side in (pairs.gold, pairs.answers)
-        )
+        gold, answer = (base.joined([text(side[at]) for at in rows]) for side in (pairs.gold, pairs.answers))
         yield base.ShownInstance(name=name, given=given, gold=gold, answer=answer), topic, rows

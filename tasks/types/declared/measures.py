@@ -112,13 +112,9 @@ SETS: Mapping[str, Measure] = {
     for measure in ("abstract_rationalized", "abstract_label_only", "sentence_selection", "sentence_label")
     for part in PARTS
 }
-_VERDICTS = {
-    "label_accuracy": "label",
-    "fever_score": "score",
-    **{f"evidence_{part}": part for part in PARTS},
-}
+_FEVER = {"label_accuracy": "label", "fever_score": "score", **{f"evidence_{part}": part for part in PARTS}}
 ONE: Mapping[str, Measure] = {
-    name: _of("evidence:Fever", column=column, given=("abstain",)) for name, column in _VERDICTS.items()
+    name: _of("evidence:Fever", column=column, given=("abstain",)) for name, column in _FEVER.items()
 }
 _ROUGE = {"part": PARTS, "stemmed": "flag"}
 _BERTSCORE = {"part": PARTS, "model": "text", "layer": "count"}

@@ -399,10 +399,8 @@ def _of_form(
         query = next(iter([*_long(rows, texts), *texts]), "")
         found = {"query": query} if query else {}
         for name in _names(rows):
-            lists = [(row.get(name), row.get(answer)) for row in rows if name != answer]
-            if lists and all(
-                isinstance(own, list) and {*_flat(gold)} <= {*_flat(own)} for own, gold in lists
-            ):
+            both = [(row.get(name), row.get(answer)) for row in rows if name != answer]
+            if both and all(isinstance(own, list) and {*_flat(gold)} <= {*_flat(own)} for own, gold in both):
                 return found | {"candidates": name}, measures
         return found, measures
     if form == "spans":

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +229,10 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
             return None
         if not output.strip():
             line.doubt("the answer is empty")
-        beyond = sorted(
-            {mark for mark in marking.marks(output) if not marking.is_in_range(mark, passages[name])}
-        )
-        if beyond:
+        given, count = set(marking.marks(output)), passages[name]
+        if beyond := sorted(mark for mark in given if not marking.is_in_range(mark, count)):
             shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (" and others" if len(beyond) > 5 else "")
-            line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{passages[name]}]")
+            line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{count}]")
         return output
 
     def by_id_or_place(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, jsonlines.Record]]:
@@ -327,15 +326,13 @@ class _Reader:
         )
         has_claims = False
         for place, sentence in enumerate(sentences):
-            for number, claim in enumerate(sentence.claims):
+            for nth, claim in enumerate(sentence.claims):
                 if marking.are_in_range(claim.marks, passages, is_official=self.is_official):
                     has_claims = True
                     row = {**common, **classes[place]}
                     if claim.position is not None:
                         row["mark_position"] = (marking.third(claim.position),)
-                    yield ScoredClaim(
-                        question=question, features=row, claim=claim, sentence=place, place=number
-                    )
+                    yield ScoredClaim(question=question, features=row, claim=claim, sentence=place, place=nth)
         for text in self._first_lines[question.id]:
             cited = tuple(marking.alce_marks(text))
             features = {**common, **sentence_features(self._sentences[text], len(cited))}
@@ -348,19 +345,18 @@ class _Reader:
         notes["empty_answers"] += not output.strip()
         notes["positional_answers"] += is_positional
         notes["responses_without_claims"] += not has_claims
+        is_in_range = partial(marking.is_in_range, passages=passages, is_official=self.is_official)
         # A sentence is one that has a letter or digit.
         for sentence in sentences:
             given = marking.marks(sentence.text)
             has_words = any(character.isalnum() for character in marking.without_marks(sentence.text))
             notes["sentences"] += has_words
             notes["uncited_sentences"] += has_words and not given
-            beyond = {
-                mark
-                for mark in given
-                if not marking.is_in_range(mark, passages, is_official=self.is_official)
-            }
-            notes["out_of_range_marks"] += sum(mark in beyond for mark in given)
-            notes["out_of_range_claims"] += sum(not beyond.isdisjoint(one.marks) for one in sentence.claims)
+            beyond = [mark for mark in given if not is_in_range(mark)]
+            notes["out_of_range_marks"] += len(beyond)
+            notes["out_of_range_claims"] += sum(
+                not set(beyond).isdisjoint(one.marks) for one in sentence.claims
+            )
             notes["lost_groups"] += sentence.lost
             if sentence.fallback:
                 notes[_FALLBACKS[sentence.fallback]] += 1

@@ -106,9 +106,8 @@ class Rows:
     def grades(self, record: Mapping[str, Any], key: str, cited: Sequence[str]) -> dict[str, int]:
         """What each candidate that was judged is worth, from 0 up; what is cited without a grade has 1."""
         graded = record.get(key, {})
-        if not isinstance(graded, dict) or not all(
-            type(value) is int and 0 <= value <= MAX_GRADE for value in graded.values()
-        ):
+        values = graded.values() if isinstance(graded, dict) else [None]
+        if not all(type(value) is int and 0 <= value <= MAX_GRADE for value in values):
             self.wrong(f"“{key}” is no object of grades", '{"W12": 2, "W7": 0}, whole numbers from 0 to 100')
             return {}
         return {**dict.fromkeys(cited, 1), **graded}
