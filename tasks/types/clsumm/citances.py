@@ -179,7 +179,3 @@ class Matcher:
         if numbered or not answer.citing:
             return numbered, True
         return fitting, False
-
-    def unanswered(self, answers: Sequence[CitanceName]) -> list[CitanceName]:
-        places = set(self.places(answers))
-        return [name for place, name in enumerate(self.names) if place not in places]

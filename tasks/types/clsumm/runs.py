@@ -194,8 +194,9 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
     missing = []
     for topic in sorted(run.topics & topics_here.keys()):
         matcher = citances.Matcher.of_index(topics_here[topic])
-        unanswered = matcher.unanswered([answer.name for answer in run.by_topic.get(topic, ())])
-        missing += [f"{_shown(name)} of {topic}" for name in unanswered]
+        places = set(matcher.places([answer.name for answer in run.by_topic.get(topic, ())]))
+        names = (name for place, name in enumerate(matcher.names) if place not in places)
+        missing += [f"{_shown(name)} of {topic}" for name in names]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
         yield Problem(message=message, fatal=False)
@@ -250,8 +251,7 @@ def read_json_answers(
     if in_order:
         message = f"{in_order} lines fit several citances and were matched with them in order"
         problems.append(file.problem(message, "“citing”, “marker” and “citance” on each line", fatal=False))
-    for answer, name in zip(answers, names, strict=True):
-        yield replace(answer, name=name)
+    yield from (replace(answer, name=names[answer.line]) for answer in answers)
 
 
 def _facet_name(spelling: object) -> str:
@@ -261,28 +261,26 @@ def _facet_name(spelling: object) -> str:
     return f"{bare.lower()}_citation" if bare and "_" not in word else word
 
 
-def _named(answers: Sequence[citances.Annotation], index: Index) -> tuple[list[citances.CitanceName], int]:
-    """The gold's name of each answer's citance, its own where there is none; and how many went by order.
+def _named(
+    answers: Sequence[citances.Annotation], index: Index
+) -> tuple[Mapping[int, citances.CitanceName], int]:
+    """By line the gold's name of the answer's citance, else its own; and how many went by order.
 
     The gold spells articles with or without an ending and JSON lines do not follow it there, so that both
     sides are compared without; under every rule set the answer then bears the gold's spelling.
     """
-    names = [answer.name for answer in answers]
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for turn, answer in enumerate(answers):
-        by_topic[answer.topic].append(turn)
-    in_order = 0
-    for topic in by_topic.keys() & index["topics"].keys():
+    found, in_order = {answer.line: answer.name for answer in answers}, 0
+    for topic, own in by_topic(answers).items():
+        if topic not in index["topics"]:
+            continue
         matcher = citances.Matcher.of_index(index["topics"][topic])
         spelled = {bare_article(name.citing): name.citing for name in matcher.names}
-        turns = by_topic[topic]
-        for turn in turns:
-            citing = names[turn].citing
-            names[turn] = names[turn]._replace(citing=spelled.get(bare_article(citing), citing))
-        for turn, place in zip(turns, matcher.places([names[turn] for turn in turns]), strict=True):
-            names[turn] = names[turn] if place is None else matcher.names[place]
+        given = [(one.name, spelled.get(bare_article(one.name.citing), one.name.citing)) for one in own]
+        names = [name._replace(citing=citing) for name, citing in given]
+        for answer, name, place in zip(own, names, matcher.places(names), strict=True):
+            found[answer.line] = name if place is None else matcher.names[place]
         in_order += matcher.in_order
-    return names, in_order
+    return found, in_order
 
 
 def bare_article(name: str) -> str:
