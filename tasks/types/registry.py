@@ -116,14 +116,12 @@ def _installed() -> Iterator[tuple[TaskType, str]]:
         failure = f"the task type {point.value} cannot be loaded"
         try:
             declared = point.load()
-        except ModuleNotFoundError as missing:
-            advice = repr(missing)
-            if missing.name and missing.name.partition(".")[0] == "tasks":
-                # A package that was written beside a site's checkout knows this one by its name there.
-                advice = f"it imports {missing.name}; here the name is {__name__.rpartition('.')[0]}"
-            raise BrokenTaskType(f"{failure}: {advice}") from missing
         except Exception as fault:
-            raise BrokenTaskType(f"{failure}: {fault!r}") from fault
+            advice, name = repr(fault), getattr(fault, "name", "") or ""
+            if isinstance(fault, ModuleNotFoundError) and name.partition(".")[0] == "tasks":
+                # A package that was written beside a site's checkout knows this one by its name there.
+                advice = f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
+            raise BrokenTaskType(f"{failure}: {advice}") from fault
         if not isinstance(declared, TaskType):
             raise BrokenTaskType(f"{point.value} is no TaskType")
         yield declared, point.module

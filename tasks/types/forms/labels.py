@@ -154,15 +154,12 @@ class LabelTask(InstanceTask):
         if value is ABSENT:
             fault(f"“{key}” is missing", expected)
             return None
-        if is_list:
-            # A cell of a table can hold one label.
-            values = value if isinstance(value, list) else [value] if isinstance(value, str) else None
-            if values is None or (not values and not self.several):
-                found = "empty" if values == [] else json_kind(value)
-                fault(f"“{key}” is {found}", f"a list of labels, each {expected}")
-                return None
-        else:
-            values = [value]
+        # A cell of a table can hold one label of several.
+        values = value if is_list and isinstance(value, list) else [value]
+        if is_list and (not isinstance(value, list | str) or not (values or self.several)):
+            found = "empty" if value == [] else json_kind(value)
+            fault(f"“{key}” is {found}", f"a list of labels, each {expected}")
+            return None
         for own in values:
             if isinstance(own, bool) or not isinstance(own, str | int):
                 fault(f"“{key}” {'holds' if is_list else 'is'} {json_kind(own)}", expected)
