@@ -237,11 +237,9 @@ def _proposed(form: str, rows: Rows, answer: str) -> Values:
     ]
     hidden = [path for name in shown for path in _telling_parts(rows, name, groups)]
     task: Values = {"unit": unit} if unit else {}
-    dimensions = [
-        dimension
-        for name in others
-        if name not in (unit, *_long(rows, shown)) and (dimension := _dimension(rows, name, answer, groups))
-    ]
+    long = _long(rows, shown)
+    short = [name for name in others if name not in (unit, *long)]
+    dimensions = [said for name in short if (said := _dimension(rows, name, answer, groups))]
     if form == "labels":
         dimensions.append({"name": answer, "field": answer})
     gold = {"id": key, "field": answer, "shown": shown, **({"hidden": hidden} if hidden else {})}

@@ -291,19 +291,15 @@ class _Reader:
         self.is_official = rules == OFFICIAL
         split = marking.SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
         self._outputs = run
-        self._moved = {
-            name: marking.with_marks_moved(split(output), is_official=self.is_official)
-            for name, output in run.items()
-        }
+        moved = partial(marking.with_marks_moved, is_official=self.is_official)
+        self._moved = {name: moved(split(output)) for name, output in run.items()}
         self._first_lines = {name: split(marking.first_line(output)) for name, output in run.items()}
         texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
         splitting = claim_rules(rules, options)
         to_parse = {text: text_to_parse(text, splitting) for text in sorted(texts)}
         parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
-        self._sentences = {
-            text: split_into_claims(text, parses.get(wanted or ""), splitting)
-            for text, wanted in to_parse.items()
-        }
+        known = {text: parses.get(wanted or "") for text, wanted in to_parse.items()}
+        self._sentences = {text: split_into_claims(text, parse, splitting) for text, parse in known.items()}
 
     def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
         output, passages = self._outputs[question.id], len(question.passages)
@@ -311,16 +307,14 @@ class _Reader:
         where = [marking.positions(sentence.text) for sentence in sentences]
         is_positional = any(placed.is_positional for placed in where)
         end = "at sentence ends" if any(placed.units for placed in where) else "no marks"
-        common = {
-            "placing": ("within sentences" if is_positional else end,),
-            "length": (length_class(len(marking.without_marks(output).split())),),
-        }
+        placing, whole = "within sentences" if is_positional else end, marking.without_marks(output)
+        common = {"placing": (placing,), "length": (length_class(len(whole.split())),)}
         classes = [sentence_features(sentence) for sentence in sentences]
         labels = ((name, {label for row in classes for label in row[name]}) for name in OF_SENTENCES)
         yield Response(
             question=question,
             features={**common, **{name: tuple(sorted(own)) for name, own in labels}},
-            plain=marking.without_marks(output),
+            plain=whole,
             is_positional=is_positional,
             sentences=tuple(sentences),
         )
