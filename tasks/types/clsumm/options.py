@@ -57,10 +57,9 @@ def plain_rouge(
 ) -> MetricRefs:
     """`rouge_l_f1`, `rouge_l_f1_macro`, `rouge_2_f1.abstract` and so on."""
     names = f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_of_kind(kind)}"
-    given: dict[str, Any] = {"measure": measure, "order": order, "kind": kind or None}
-    return metric_refs(
-        names, "clsumm:PlainRouge", *options, ENGINE.name, over_units=over_units, **parts, **given
-    )
+    given: dict[str, Any] = {"measure": measure, "order": order}
+    given |= {"over_units": over_units, "kind": kind or None}
+    return metric_refs(names, "clsumm:PlainRouge", *options, ENGINE.name, **parts, **given)
 
 
 def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> MetricRefs:
