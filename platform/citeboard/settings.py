@@ -291,7 +291,6 @@ STATICFILES_DIRS = [BASE_DIR / "static", ("guides", BASE_DIR / "docs" / "img")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "citeboard.core.release.VendorFinder",
 ]
 
 # -- People -------------------------------------------------------------------------------------------

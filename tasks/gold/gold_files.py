@@ -209,10 +209,6 @@ def _kept(path: Path, folder: str) -> str:
         return storage.gold.save(name, File(content))
 
 
-class VersionRefused(Refused):
-    """It cannot be sealed or deleted; the message says why."""
-
-
 def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     """From now on nobody but organisers gets its files or its instances, whatever phases say."""
     with transaction.atomic():
@@ -235,19 +231,19 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
             is_newest = not of_split.filter(number__gt=deleted.number).exists()
             if is_newest and phases.exists():
-                raise VersionRefused(_("phases are scored by v%(number)s") % {"number": deleted.number})
+                raise Refused(_("phases are scored by v%(number)s") % {"number": deleted.number})
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()
             except ProtectedError as counting:
                 words = _("runs were scored with v%(number)s; seal it instead")
-                raise VersionRefused(words % {"number": deleted.number}) from counting
+                raise Refused(words % {"number": deleted.number}) from counting
         _noted("gold-deleted", deleted, reason, by)
     return deleted
 
 
 def _locked(gold: Gold, reason: str) -> Gold:
     if not reason.strip():
-        raise VersionRefused(_("say why"))
+        raise Refused(_("say why"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     return Gold.objects.select_related("task__season").get(pk=gold.pk)
 

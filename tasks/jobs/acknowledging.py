@@ -15,10 +15,6 @@ from tasks.models.jobs import MAX_NOTE
 from tasks.models.seasons import bump_version
 
 
-class NotFailed(Refused):
-    pass
-
-
 def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User) -> Acknowledgement:
     """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing."""
     note = one_line(note)
@@ -53,12 +49,12 @@ def _failed_at(run: Submission, job: Job | None) -> dt.datetime:
         if run.status == Submission.Status.FAILED:
             return run.status_since
         words = _("%(run)s has not failed; it is %(status)s")
-        raise NotFailed(words % {"run": run, "status": run.get_status_display()})
+        raise Refused(words % {"run": run, "status": run.get_status_display()})
     job.refresh_from_db(fields=["state", "finished_at"])
     if job.state != Job.State.FAILED or job.finished_at is None:
         words = _("the scoring of %(run)s under %(rules)s has not failed; it is %(state)s")
         state = Job.State(job.state).label
-        raise NotFailed(words % {"run": run, "rules": job.rules, "state": state})
+        raise Refused(words % {"run": run, "rules": job.rules, "state": state})
     return job.finished_at
 
 

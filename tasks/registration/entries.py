@@ -42,28 +42,8 @@ class AlreadyInAnotherTeam(EntryRefused):
     """A person takes part in a season with one team."""
 
 
-class EntryClosed(EntryRefused):
-    """The season takes no more teams."""
-
-
-class NotOnTheList(EntryRefused):
-    """The season is open to a list of addresses, and a member has none of them."""
-
-
-class TeamTooLarge(EntryRefused):
-    """The season limits the size of a team."""
-
-
-class MembersFrozen(EntryRefused):
-    """The season's teams keep the members that they have."""
-
-
 class TermsFirst(EntryRefused):
     """Whoever enters a team has accepted the season's terms."""
-
-
-class HasSentRuns(EntryRefused):
-    """A team that has sent runs stays: others have been compared with them."""
 
 
 def register_team(*, season: Season, team: Team, by: User | None = None, message: str = "") -> Registration:
@@ -75,7 +55,7 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
         if present is not None:
             return present
         if season.registration == Season.Entry.CLOSED:
-            raise EntryClosed(_("%(season)s takes no more teams") % {"season": season})
+            raise EntryRefused(_("%(season)s takes no more teams") % {"season": season})
         terms = terms_to_accept(season, by) if by else None
         if terms is not None:
             raise TermsFirst(
@@ -223,7 +203,7 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
-            raise HasSentRuns(
+            raise EntryRefused(
                 _("%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays")
                 % {"team": team, "season": season}
             )
@@ -248,7 +228,7 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
 def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
-        raise MembersFrozen(
+        raise EntryRefused(
             _("the teams of %(season)s keep their members since %(instant)s")
             % {"season": season, "instant": f"{until.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"}
         )
@@ -256,7 +236,7 @@ def _check_frozen(season: Season) -> None:
 
 def check_size(season: Season, members: int) -> None:
     if season.max_team_size is not None and members > season.max_team_size:
-        raise TeamTooLarge(
+        raise EntryRefused(
             ngettext(
                 "a team has at most %(number)s member in %(season)s",
                 "a team has at most %(number)s members in %(season)s",
@@ -278,7 +258,7 @@ def _check_list(season: Season, people: QuerySet[User]) -> None:
             listed.add(user)
     missing = next((person for person in people if person.pk not in listed), None)
     if missing is not None:
-        raise NotOnTheList(
+        raise EntryRefused(
             _(
                 "%(season)s is open to a list of addresses, and %(person)s has confirmed none of them; "
                 "ask the organisers to add yours"
@@ -417,32 +397,24 @@ MAX_WAITING = 5
 MAX_A_DAY = 20
 
 
-class AskRefused(EntryRefused):
-    """The person cannot ask this team; the message says why."""
-
-
-class AnsweredAlready(EntryRefused):
-    """Another member was quicker, or the person has taken it back."""
-
-
 def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> JoinRequest:
     with transaction.atomic():
         team = locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
-            raise AskRefused(_("you are in %(team)s already") % {"team": team})
+            raise EntryRefused(_("you are in %(team)s already") % {"team": team})
         present = JoinRequest.objects.filter(team=team, user=user).first()
         if present is not None and present.declined_at is not None:
-            raise AskRefused(_("%(team)s has declined; it can still invite you") % {"team": team})
+            raise EntryRefused(_("%(team)s has declined; it can still invite you") % {"team": team})
         if present is not None:
             return present
         User.objects.select_for_update().get(pk=user.pk)
         since = timezone.now() - dt.timedelta(days=1)
         if AuditEntry.objects.filter(actor=user, action="join-asked", at__gt=since).count() >= MAX_A_DAY:
-            raise AskRefused(
+            raise EntryRefused(
                 _("you have asked %(number)s times within a day; go on tomorrow") % {"number": MAX_A_DAY}
             )
         if JoinRequest.objects.filter(user=user, declined_at=None).count() >= MAX_WAITING:
-            raise AskRefused(
+            raise EntryRefused(
                 _("%(number)s requests of yours wait for an answer; take one back first")
                 % {"number": MAX_WAITING}
             )
@@ -498,5 +470,5 @@ def _waiting(asked: JoinRequest) -> JoinRequest:
     locked(asked.team)
     present = waiting_requests(asked.team).select_related("team", "user").filter(pk=asked.pk).first()
     if present is None:
-        raise AnsweredAlready(_("this has been answered or taken back already"))
+        raise EntryRefused(_("this has been answered or taken back already"))
     return present

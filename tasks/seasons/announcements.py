@@ -90,14 +90,10 @@ def _newest(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
 
 
-class AskedEnough(Refused):
-    """The person has asked, or reported, enough for now."""
-
-
 def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
     User.objects.select_for_update().get(pk=by.pk)
     if rows.count() >= most:
-        raise AskedEnough(words % {"number": most})
+        raise Refused(words % {"number": most})
 
 
 def ask(*, season: Season, text: str, by: User) -> Question:

@@ -22,11 +22,6 @@ GOOD_FOR = dt.timedelta(days=1)
 MAX_TOKENS = 10
 
 
-class TokenNotGood(Refused):
-    def __init__(self) -> None:
-        super().__init__(_("this token is not good, or not any more; “manage.py doctor” prints another"))
-
-
 def is_awaited() -> bool:
     may_organise = User.objects.filter(is_active=True, is_staff=True).exists()
     return not may_organise and not Organiser.objects.filter(user__is_active=True).exists()
@@ -55,7 +50,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
         # All are compared, so that the time it takes tells of none.
         is_good = sum([compare_digest(token.digest, digest) and token.made_at > since for token in tokens])
         if not is_good or not is_awaited():
-            raise TokenNotGood
+            raise Refused(_("this token is not good, or not any more; “manage.py doctor” prints another"))
         user = User.objects.create_superuser(email, password, name=name)
         EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
         FirstOrganiserToken.objects.all().delete()

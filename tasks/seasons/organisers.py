@@ -11,13 +11,6 @@ from tasks.notifications.events import tell_role
 Role = Organiser.Role
 
 
-class LastOrganiser(Refused):
-    """A season keeps an organiser; whoever leaves hands it over first."""
-
-    def __init__(self) -> None:
-        super().__init__(_("the season needs an organiser; add another one first"))
-
-
 def add_organiser(*, season: Season, user: User, by: User | None, role: str = Role.ORGANISER) -> bool:
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
@@ -62,4 +55,4 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
 def _require_another(organiser: Organiser) -> None:
     others = Organiser.objects.filter(season=organiser.season, role=Role.ORGANISER).exclude(pk=organiser.pk)
     if organiser.role == Role.ORGANISER and not others.exists():
-        raise LastOrganiser
+        raise Refused(_("the season needs an organiser; add another one first"))

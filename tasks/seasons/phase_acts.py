@@ -18,13 +18,9 @@ from tasks.models.seasons import bump_version
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 
 
-class TimesRefused(Refused):
-    """A phase cannot have these times; the message says why."""
-
-
 def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User) -> Phase:
     if closes <= opens:
-        raise TimesRefused(_("a phase closes after it opens"))
+        raise Refused(_("a phase closes after it opens"))
     with transaction.atomic():
         moved = locked_phase(phase)
         before = PhaseFacts.of(moved)
@@ -44,7 +40,7 @@ def open_now(*, phase: Phase, by: User) -> Phase:
         if opened.closes <= now:
             planned = planned_ends([opened])
             if not planned:
-                raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
+                raise Refused(_("%(phase)s is over; give it a new end") % {"phase": opened})
             wanted = {"closes": planned[opened.pk]}
         _set(opened, by, "phase-opened", wanted)
     return opened
@@ -70,7 +66,7 @@ def close_now(*, phase: Phase, by: User) -> Phase:
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
-            raise TimesRefused(_("%(phase)s has not begun; move it instead") % {"phase": closed})
+            raise Refused(_("%(phase)s has not begun; move it instead") % {"phase": closed})
         before = PhaseFacts.of(closed)
         _set(closed, by, "phase-closed", {"closes": now})
         tell_changed_phase(closed, before, at=now, by=by)
@@ -103,15 +99,11 @@ def _clock(instant: dt.datetime) -> str:
     return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
-class BoardRefused(Refused):
-    """The board cannot be shown so; the message says why."""
-
-
 def change_board(
     *, phase: Phase, board: str, board_from: dt.datetime | None, board_then: str, by: User
 ) -> Phase:
     if (board_from is None) != (not board_then):
-        raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
+        raise Refused(_("say both when the board is shown to others and to whom, or neither"))
     with transaction.atomic():
         changed = locked_phase(phase)
         with audit.in_english():
@@ -139,10 +131,6 @@ def describe_board(phase: Phase) -> str:
     }
 
 
-class FreezeRefused(Refused):
-    """The board cannot be frozen so; the message says why."""
-
-
 def freeze_board(
     *, phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
 ) -> Phase:
@@ -150,15 +138,15 @@ def freeze_board(
     with transaction.atomic():
         changed = locked_phase(phase)
         if frozen_from is None and frozen_until is not None:
-            raise FreezeRefused(_("say from when the board is frozen, not only until when"))
+            raise Refused(_("say from when the board is frozen, not only until when"))
         if frozen_from is not None and frozen_until is not None and frozen_until <= frozen_from:
-            raise FreezeRefused(_("the board would be revealed before it is frozen"))
+            raise Refused(_("the board would be revealed before it is frozen"))
         if changed.is_frozen(now) and frozen_from != changed.frozen_from:
-            raise FreezeRefused(_("the board is frozen already; reveal it, then freeze it anew"))
+            raise Refused(_("the board is frozen already; reveal it, then freeze it anew"))
         is_revealed = changed.frozen_until is not None and changed.frozen_until <= now
         is_new = frozen_from != changed.frozen_from or (is_revealed and frozen_until != changed.frozen_until)
         if frozen_from is not None and frozen_from < now and is_new:
-            raise FreezeRefused(_("a board is frozen from now on or later, since what was seen was seen"))
+            raise Refused(_("a board is frozen from now on or later, since what was seen was seen"))
         return _freeze(changed, frozen_from, frozen_until, by)
 
 
@@ -174,7 +162,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
     with transaction.atomic():
         changed = locked_phase(phase)
         if not changed.is_frozen(now):
-            raise FreezeRefused(_("the board is not frozen"))
+            raise Refused(_("the board is not frozen"))
         # A freeze that has just begun ends a moment after it: the database holds them to that order.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))

@@ -108,10 +108,6 @@ class BundleRefused(refusals.RunNotTaken):
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
 
-class NothingCarried(refusals.RunUnusable):
-    pass
-
-
 def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     *,
     season: Season,
@@ -204,7 +200,7 @@ def parts_of(
             parts.append(part)
     if not parts:
         names = ", ".join(str(phase.task) for phase in phases)
-        raise NothingCarried(
+        raise refusals.RunUnusable(
             _(
                 "the file has the format of none of the tasks that accept runs now (%(names)s); a file for "
                 "one task alone can be sent on that task's own page, which says what is wrong with it"
@@ -362,7 +358,7 @@ def _sent_before(season: Season, team: Team, details: run_card.RunDetails, sha25
         return None
     before = Bundle.objects.filter(season=season, team=team, idempotency_key=details.idempotency_key).first()
     if before and before.sha256 != sha256:
-        raise refusals.KeyAlreadyUsed(_("the key came with another file before; a new file needs a new key"))
+        raise refusals.RunUnusable(_("the key came with another file before; a new file needs a new key"))
     return before
 
 

@@ -142,11 +142,3 @@ class TermsNotAccepted(RunNotTaken):
             _("accept version %(version)s of the terms of %(season)s first; its page leads to them")
             % {"version": number, "season": season}
         )
-
-
-class NoGold(RunNotTaken):
-    """The phase has no gold yet, so that a run could be neither checked nor scored."""
-
-
-class KeyAlreadyUsed(RunUnusable):
-    """The idempotency key came with another file before."""

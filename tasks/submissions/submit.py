@@ -142,7 +142,7 @@ def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = 
 def _current_gold(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
-        raise refusals.NoGold(
+        raise refusals.RunNotTaken(
             _("%(phase)s of %(task)s has no gold yet, so that no run can be checked")
             % {"phase": phase, "task": phase.task}
         )
@@ -205,7 +205,7 @@ def _sent_before(phase: Phase, team: Team, details: run_card.RunDetails, sha256:
         phase=phase, team=team, idempotency_key=details.idempotency_key
     ).first()
     if before and before.sha256 != sha256:
-        raise refusals.KeyAlreadyUsed(
+        raise refusals.RunUnusable(
             _("the key came with another file before, as run %(number)s; a new run needs a new key")
             % {"number": before.number}
         )

@@ -49,10 +49,6 @@ def due_at(event: str, at: dt.datetime) -> dt.datetime:
     return max(at, (since or at) + TO_TAKE_BACK)
 
 
-class WebhookRefused(Refused):
-    pass
-
-
 def secret_of(webhook: Webhook) -> str:
     return salted_hmac("tasks.webhooks", f"{webhook.pk}.{webhook.nonce}", algorithm="sha256").hexdigest()
 
@@ -63,7 +59,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
         with transaction.atomic():
             season = Season.objects.select_for_update().get(pk=season.pk)
             if season.webhooks.count() >= MAX_A_SEASON:
-                raise WebhookRefused(
+                raise Refused(
                     _("a season has %(number)s webhooks at most; remove one first") % {"number": MAX_A_SEASON}
                 )
             webhook = Webhook.objects.create(
@@ -71,7 +67,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
             )
             _note(webhook, by, "webhook-made", None, url)
     except IntegrityError as same:
-        raise WebhookRefused(_("the season has a webhook with this address already")) from same
+        raise Refused(_("the season has a webhook with this address already")) from same
     return webhook
 
 

@@ -14,7 +14,7 @@ from scoring.board.snapshots import keep_due, save_frozen_board
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, ManualScore, Snapshot
 from scoring.worker.rescoring import score_again
 from tasks.models import Organiser, Phase
-from tasks.seasons.phase_acts import FreezeRefused, freeze_board, freeze_now, reveal_frozen
+from tasks.seasons.phase_acts import freeze_board, freeze_now, reveal_frozen
 from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards
@@ -277,11 +277,11 @@ def test_instants_that_contradict_each_other_are_refused(client, phase, organise
 
 
 def test_a_frozen_board_is_not_frozen_at_another_instant_and_only_a_frozen_one_revealed(phase, organiser):
-    with pytest.raises(FreezeRefused, match="frozen already"):
+    with pytest.raises(Refused, match="frozen already"):
         freeze_board(phase=phase, frozen_from=timezone.now(), frozen_until=None, by=organiser)
     assert freeze_now(phase=phase, by=organiser).frozen_from == phase.frozen_from
     reveal_frozen(phase=phase, by=organiser)
-    with pytest.raises(FreezeRefused, match="not frozen"):
+    with pytest.raises(Refused, match="not frozen"):
         reveal_frozen(phase=phase, by=organiser)
 
 
@@ -289,7 +289,7 @@ def test_what_was_revealed_is_not_hidden_again_as_of_the_same_instant(phase, org
     revealed = reveal_frozen(phase=phase, by=organiser)
     stood = {"phase": phase, "frozen_from": revealed.frozen_from, "by": organiser}
     for until in (None, timezone.now() + HOUR):
-        with pytest.raises(FreezeRefused, match="from now on or later"):
+        with pytest.raises(Refused, match="from now on or later"):
             freeze_board(frozen_until=until, **stood)
     assert freeze_board(frozen_until=revealed.frozen_until, **stood) == revealed
     assert not Phase.objects.get().is_frozen()

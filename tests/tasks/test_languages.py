@@ -11,7 +11,7 @@ from citeboard.teams.membership import invite_by_mail
 from tasks.jobs.mails import send_mails
 from tasks.models import Phase, Season, Submission
 from tasks.notifications import wording
-from tasks.registration.entries import HasSentRuns, change_entry, change_entry_list, take_back_entry
+from tasks.registration.entries import EntryRefused, change_entry, change_entry_list, take_back_entry
 from tasks.seasons.announcements import announce
 from tasks.seasons.phase_acts import change_board, freeze_board
 from tasks.submissions.run_acts import cancel, describe_run, give_tries
@@ -128,5 +128,5 @@ def test_why_a_run_was_taken_back_is_kept_in_english(phase, team):
 def test_a_refusal_that_a_page_shows_names_what_it_names_in_every_language(phase, team, organiser):
     make_submission(phase=phase, team=team)
     for language in ("en", "de"):
-        with translation.override(language), pytest.raises(HasSentRuns, match=r"Owls.*The season"):
+        with translation.override(language), pytest.raises(EntryRefused, match=r"Owls.*The season"):
             take_back_entry(registration=team.registrations.get(), by=organiser)

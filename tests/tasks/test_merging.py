@@ -18,7 +18,7 @@ from scoring.ops.merging import (
 )
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
-from tasks.registration.entries import AlreadyInAnotherTeam, TeamTooLarge
+from tasks.registration.entries import AlreadyInAnotherTeam, EntryRefused
 from tasks.submissions.run_acts import give_tries
 from tasks.submissions.submit import quota
 from tests import factories
@@ -197,7 +197,7 @@ def test_the_size_of_a_team_holds_for_teams_and_not_for_organisers(season, day, 
     season.max_team_size = 1
     season.save()
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
-    with pytest.raises(TeamTooLarge):
+    with pytest.raises(EntryRefused, match="at most"):
         accept_merge(proposal=proposal, by=ada)
     assert Registration.objects.filter(season=season).count() == 2
     merge_teams(season=season, team=night, into=day, by=olga, reason="They asked.")

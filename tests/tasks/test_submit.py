@@ -12,12 +12,12 @@ from citeboard.core import storage
 from tasks.models import Gold, Job, Registration, Submission
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import (
-    KeyAlreadyUsed,
-    NoGold,
     NotRegistered,
     PhaseClosed,
     QuotaExceeded,
+    RunNotTaken,
     RunRejected,
+    RunUnusable,
 )
 from tasks.submissions.run_card import Findings
 from tasks.submissions.submit import check_run, submit_baseline, submit_run
@@ -189,9 +189,9 @@ def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(ph
 
 def test_a_phase_without_gold_takes_no_run(team, phase):
     empty = make_phase(task=phase.task, split="later", with_gold=False)
-    with pytest.raises(NoGold):
+    with pytest.raises(RunNotTaken, match="has no gold yet"):
         submit(empty, team)
-    with pytest.raises(NoGold):
+    with pytest.raises(RunNotTaken, match="has no gold yet"):
         check_run(phase=empty, upload=make_upload())
 
 
@@ -243,7 +243,7 @@ def test_a_key_gives_the_same_submission_back_even_when_no_try_is_left(phase, te
 
 def test_a_key_that_came_with_another_file_is_refused(phase, team):
     submit(phase, team, other_run(1), idempotency_key="k-1")
-    with pytest.raises(KeyAlreadyUsed, match="as run 1"):
+    with pytest.raises(RunUnusable, match="as run 1"):
         submit(phase, team, other_run(2), idempotency_key="k-1")
     assert Submission.objects.count() == 1
 

@@ -4,6 +4,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partialmethod
 from threading import Lock
 from typing import Any
 
@@ -29,42 +30,14 @@ class SharedCache(BaseCache):
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
         # An idle connection may have been closed by the server, so that one is tried twice.
-        options = {
-            "socket_timeout": PATIENCE,
-            "socket_connect_timeout": PATIENCE,
-            "retry": Retry(NoBackoff(), 1),
-        }
+        waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
+        options = {**waits, "retry": Retry(NoBackoff(), 1)}
         self._redis = RedisCache(location, {**params, "OPTIONS": options})
         self._instead: BaseCache = import_string(instead["BACKEND"])(instead.get("LOCATION", ""), {})
         self._away_until = 0.0
         self._what = REDIS if location == settings.REDIS_URL else CACHE
 
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        return self._ask("get", key, default, version=version)
-
-    def set(
-        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
-    ) -> None:
-        self._ask("set", key, value, timeout, version=version)
-
-    def add(
-        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
-    ) -> bool:
-        return bool(self._ask("add", key, value, timeout, version=version))
-
-    def touch(self, key: str, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        return bool(self._ask("touch", key, timeout, version=version))
-
-    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        return int(self._ask("incr", key, delta, version=version))
-
-    def delete(self, key: str, version: int | None = None) -> bool:
-        return bool(self._ask("delete", key, version=version))
-
-    def clear(self) -> None:
-        self._ask("clear")
-
-    def _ask(self, method: str, *given: Any, **named: Any) -> Any:
+    def ask(self, method: str, *given: Any, **named: Any) -> Any:
         if time.monotonic() >= self._away_until:
             try:
                 answer = getattr(self._redis, method)(*given, **named)
@@ -75,6 +48,10 @@ class SharedCache(BaseCache):
                 note_recovery(self._what)
                 return answer
         return getattr(self._instead, method)(*given, **named)
+
+
+for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
+    setattr(SharedCache, _method, partialmethod(SharedCache.ask, _method))
 
 
 class ObjectCache(LocMemCache):
@@ -130,7 +107,7 @@ REMOVE_EXPIRED = """
 class LimitsCache(BaseCache):
     """Each operation is one statement, so that two processes never count one attempt for two."""
 
-    def __init__(self, location: str, params: dict[str, Any]) -> None:
+    def __init__(self, _location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
@@ -143,10 +120,7 @@ class LimitsCache(BaseCache):
     ) -> None:
         row = Limit(self._key(key, version), json.dumps(value), self._expires_at(timeout))
         Limit.objects.bulk_create(
-            [row],
-            update_conflicts=True,
-            unique_fields=["key"],
-            update_fields=["value", "expires_at"],
+            [row], update_conflicts=True, unique_fields=["key"], update_fields=["value", "expires_at"]
         )
 
     def add(

@@ -204,7 +204,7 @@ ENGLISH = "en"
 #: Programs, probes and the operator's tables; and files, which are kept, cited and read by programs. The
 #: figures of a page are had as files from the page's own address, with `?figure=`.
 _IN_ENGLISH = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
-_SECONDS = 365 * 24 * 3600
+A_YEAR = 365 * 24 * 3600  # seconds
 
 
 class LanguageMiddleware(Middleware):
@@ -226,11 +226,12 @@ class LanguageMiddleware(Middleware):
         return response
 
 
-def remember(response: HttpResponseBase, language: str) -> None:
+def remember(response: HttpResponseBase, name: str, value: str) -> None:
+    """For a year, in a cookie that scripts do not read."""
     response.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME,
-        language,
-        max_age=_SECONDS,
+        name,
+        value,
+        max_age=A_YEAR,
         httponly=True,
         secure=settings.SESSION_COOKIE_SECURE,
         samesite="Lax",
@@ -245,5 +246,5 @@ def choose(request: HttpRequest, code: str) -> HttpResponse:
     back = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
     response = redirect(back if is_ours else "home")
-    remember(response, code)
+    remember(response, settings.LANGUAGE_COOKIE_NAME, code)
     return response

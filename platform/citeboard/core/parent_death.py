@@ -7,15 +7,12 @@ import os
 import signal
 import sys
 
-_PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+from citeboard.core.confined.limits import die_with_parent
 
 
 def main() -> None:
     parent = int(sys.argv[1])
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PARENT_DIED, int(signal.SIGTERM))
+    die_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit("Whoever started this is gone already.")
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606  (it is what this module is for)

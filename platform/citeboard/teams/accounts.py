@@ -3,7 +3,6 @@
 import datetime as dt
 import re
 import secrets
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -252,22 +251,13 @@ def name(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("You are called %(name)s here now.") % {"name": request.user})
         response = redirect("account-name")
         if form.cleaned_data["language"]:
-            middleware.remember(response, form.cleaned_data["language"])
+            middleware.remember(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
         return response
     return render(request, "account/name.html", {"form": form}, status=422 if form.errors else 200)
 
 
-@dataclass(frozen=True)
-class PublicSite:
-    domain: str
-
-    @property
-    def name(self) -> str:
-        return self.domain
-
-
 #: A browser in which somebody has signed in; it names them and itself, and opens nothing.
-KNOWN_BROWSER, KNOWN_FOR = "known_browser", 365 * 24 * 3600
+KNOWN_BROWSER = "known_browser"
 #: Wrong passwords in one, which are counted apart from those of everybody else.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
@@ -276,7 +266,7 @@ def known_browser(request: HttpRequest, login: str) -> str:
     """Its own name where this person has signed in there before; empty elsewhere."""
     try:
         given = request.COOKIES.get(KNOWN_BROWSER, "")
-        person, browser = signing.loads(given, salt=KNOWN_BROWSER, max_age=KNOWN_FOR)
+        person, browser = signing.loads(given, salt=KNOWN_BROWSER, max_age=middleware.A_YEAR)
     except (signing.BadSignature, ValueError):
         return ""
     return str(browser) if person == _digest(login) else ""
@@ -306,7 +296,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         links = {name: public_address(link) for name, link in context.items() if name.endswith("_url")}
-        site = PublicSite(urlsplit(settings.BASE_URL).netloc)
+        site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
         # Anybody may ask for a mail to an address, in any language.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
@@ -316,17 +306,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **facts)
         if isinstance(user, User) and user.language:
-            middleware.remember(response, user.language)
+            middleware.remember(response, settings.LANGUAGE_COOKIE_NAME, user.language)
         if isinstance(user, User):
             name = known_browser(request, user.email) or secrets.token_hex(16)
-            response.set_cookie(
-                KNOWN_BROWSER,
-                signing.dumps([_digest(user.email), name], salt=KNOWN_BROWSER),
-                max_age=KNOWN_FOR,
-                secure=settings.SESSION_COOKIE_SECURE,
-                httponly=True,
-                samesite="Lax",
-            )
+            signed = signing.dumps([_digest(user.email), name], salt=KNOWN_BROWSER)
+            middleware.remember(response, KNOWN_BROWSER, signed)
         return response
 
 

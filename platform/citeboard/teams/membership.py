@@ -5,6 +5,7 @@ import secrets
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -36,6 +37,7 @@ from citeboard.teams.models import Invitation, MailedInvitation, Membership, Tea
 
 LASTS = dt.timedelta(days=30)
 _SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
+Sent = TypeVar("Sent", Invitation, MailedInvitation)
 
 
 class InvitationNotValid(Refused):
@@ -44,20 +46,16 @@ class InvitationNotValid(Refused):
 
 
 def renew_invitation(*, team: Team, by: User) -> Invitation:
-    now = timezone.now()
     with transaction.atomic():
-        invitation, is_new = Invitation.objects.update_or_create(
-            team=team,
-            defaults={
-                "nonce": secrets.token_hex(12),
-                "created_by": by,
-                "created_at": now,
-                "expires_at": now + LASTS,
-            },
-        )
+        invitation, is_new = Invitation.objects.update_or_create(team=team, defaults=_made(by))
         key = "invitation-renewed/first" if is_new else "invitation-renewed"
         audit.record(key, actor=by, subject=team, place=team)
     return invitation
+
+
+def _made(by: User) -> dict[str, Any]:
+    now = timezone.now()
+    return {"nonce": secrets.token_hex(12), "created_by": by, "created_at": now, "expires_at": now + LASTS}
 
 
 def revoke_invitation(*, team: Team, by: User) -> None:
@@ -76,15 +74,16 @@ def present_invitation(team: Team) -> Invitation | None:
 
 
 def invitation_for(secret: str) -> Invitation:
+    return _invited(Invitation.objects.all(), _SIGNER, secret)
+
+
+def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     try:
-        nonce = _SIGNER.unsign(secret)
+        nonce = signer.unsign(secret)
     except BadSignature as forged:
         raise InvitationNotValid from forged
-    found = (
-        Invitation.objects.select_related("team", "created_by")
-        .filter(nonce=nonce, expires_at__gt=timezone.now())
-        .first()
-    )
+    valid = standing.select_related("team", "created_by").filter(expires_at__gt=timezone.now())
+    found = valid.filter(nonce=nonce).first()
     if found is None:
         raise InvitationNotValid
     return found
@@ -104,10 +103,6 @@ _MAIL_SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
 State = MailedInvitation.State
 
 
-class InvitationRefused(Refused):
-    """The address gets no mail as things stand; the message says why."""
-
-
 def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     address = address.strip().lower()
     validate_email(address)
@@ -120,33 +115,24 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         User.objects.select_for_update().get(pk=by.pk)
         own = MailedInvitation.objects.filter(team=team, address=address).first()
         if own is not None and own.state == State.DECLINED:
-            raise InvitationRefused(
-                gettext("this address has declined an invitation; send its owner the link instead")
-            )
+            raise Refused(gettext("this address has declined an invitation; send its owner the link instead"))
         if own is not None and own.created_at > now - DAY:
-            raise InvitationRefused(gettext("this address was sent an invitation less than a day ago"))
+            raise Refused(gettext("this address was sent an invitation less than a day ago"))
         others = MailedInvitation.objects.filter(team=team, state=State.WAITING, expires_at__gt=now)
         if others.exclude(address=address).count() >= MAX_WAITING:
             waiting = counted(MAX_WAITING, "invitation")
             words = gettext("%(invitations)s of %(team)s wait for an answer; withdraw one first")
-            raise InvitationRefused(words % {"invitations": waiting, "team": team})
+            raise Refused(words % {"invitations": waiting, "team": team})
         # Rows go with their team and with who accepts; the history stays.
         sent = AuditEntry.objects.filter(actor=by, action="invitation-mailed", at__gt=now - DAY)
         if sent.count() >= MAX_A_DAY:
             words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
-            raise InvitationRefused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
+            raise Refused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
         import_string(UNQUEUE)([own and own.job])
         invitation, _ = MailedInvitation.objects.update_or_create(
             team=team,
             address=address,
-            defaults={
-                "nonce": secrets.token_hex(12),
-                "state": State.WAITING,
-                "created_by": by,
-                "created_at": now,
-                "expires_at": now + LASTS,
-                "job": import_string(QUEUE)(),
-            },
+            defaults={**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()},
         )
         # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
         audit.record("invitation-mailed", actor=by, subject=invitation, place=team)
@@ -163,17 +149,7 @@ def decline_mailed(*, invitation: MailedInvitation) -> None:
 
 
 def mailed_invitation_for(secret: str) -> MailedInvitation:
-    try:
-        nonce = _MAIL_SIGNER.unsign(secret)
-    except BadSignature as forged:
-        raise InvitationNotValid from forged
-    found = MailedInvitation.objects.select_related("team", "created_by").filter(
-        nonce=nonce, state=State.WAITING, expires_at__gt=timezone.now()
-    )
-    invitation = found.first()
-    if invitation is None:
-        raise InvitationNotValid
-    return invitation
+    return _invited(MailedInvitation.objects.filter(state=State.WAITING), _MAIL_SIGNER, secret)
 
 
 def mailed_secret(invitation: MailedInvitation) -> str:
@@ -182,11 +158,8 @@ def mailed_secret(invitation: MailedInvitation) -> str:
 
 def invitations_for(user: User) -> QuerySet[MailedInvitation]:
     confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(lower=Lower("email"))
-    return MailedInvitation.objects.select_related("team", "created_by").filter(
-        address__in=confirmed.values("lower"),
-        state=State.WAITING,
-        expires_at__gt=timezone.now(),
-    )
+    waiting = MailedInvitation.objects.filter(state=State.WAITING, expires_at__gt=timezone.now())
+    return waiting.filter(address__in=confirmed.values("lower")).select_related("team", "created_by")
 
 
 def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
@@ -275,10 +248,10 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         audit.record("member-removed", actor=by, subject=user, place=team, facts={"person": user})
         revoke_invitation(team=team, by=by)
         addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
-        mailed = MailedInvitation.objects.filter(team=team, state=MailedInvitation.State.WAITING)
+        mailed = MailedInvitation.objects.filter(team=team, state=State.WAITING)
         mailed = mailed.filter(address__in=[address.lower() for address in addresses])
         import_string(UNQUEUE)(list(mailed.values_list("job", flat=True)))
-        mailed.update(state=MailedInvitation.State.WITHDRAWN)
+        mailed.update(state=State.WITHDRAWN)
 
 
 def hand_over(*, team: Team, to: User, by: User) -> None:
@@ -324,7 +297,7 @@ def found_team(*, name: str, founder: User) -> Team:
     try:
         with transaction.atomic():
             team = Team.objects.create(name=name, slug=slug)
-            Membership.objects.create(team=team, user=founder, role=Membership.Role.LEAD)
+            Membership.objects.create(team=team, user=founder, role=Role.LEAD)
     except IntegrityError:
         raise taken from None
     return team
@@ -334,13 +307,7 @@ def describe_team(*, team: Team, description: str, links: Iterable[str], by: Use
     wanted = {"description": checked_description(description), "links": checked_links(links)}
     with transaction.atomic():
         found = locked(team)
-        changes = [
-            audit.Change(name, before, value)
-            for name, value in wanted.items()
-            if (before := getattr(found, name)) != value
-        ]
-        if changes:
-            Team.objects.filter(pk=found.pk).update(**wanted)
+        if changes := audit.set_fields(found, wanted):
             audit.record("team-described", actor=by, subject=found, place=found, changes=changes)
     team.refresh_from_db()
     return team
@@ -362,24 +329,19 @@ class People:
 
     @property
     def others(self) -> list[Membership]:
-        return [membership for membership in self.memberships if membership.role != Membership.Role.LEAD]
+        return [membership for membership in self.memberships if membership.role != Role.LEAD]
 
 
 def people_of(team: Team, request: HttpRequest) -> People:
     memberships = list(members_in_order().filter(team=team))
-    sets_status = [
-        membership.user_id for membership in memberships if membership.role == Membership.Role.LEAD
-    ]
-    is_lead = request.user.pk in sets_status
+    is_lead = any(own.role == Role.LEAD and own.user_id == request.user.pk for own in memberships)
     invitation = present_invitation(team) if is_lead else None
-    link = ""
-    if invitation:
-        link = request.build_absolute_uri(reverse("join", args=[secret_of(invitation)]))
+    path = reverse("join", args=[secret_of(invitation)]) if invitation else ""
     return People(
         memberships=memberships,
         is_lead=is_lead,
         invitation=invitation,
-        link=link,
+        link=path and request.build_absolute_uri(path),
         invited=list(MailedInvitation.objects.filter(team=team)) if is_lead else [],
         history=list(history(team)[:NEWEST]),
     )

@@ -64,9 +64,9 @@ def exit_code_of(error: BaseException) -> int | None:
     return _ERRORS.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the thread that started it is gone. Linux alone can."""
+def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    """Have the kernel end this process when the thread that started it is gone. Linux alone can."""
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PARENT_DIED, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PARENT_DIED, int(number))

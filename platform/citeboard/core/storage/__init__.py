@@ -64,43 +64,30 @@ class Entry:
 CHUNK = 1 << 20
 
 
+def _in_folder(method: str) -> Any:
+    def asked(self: FolderStorage, name: str, *given: Any) -> Any:
+        with told(name):
+            return getattr(default_storage, method)(f"{self.folder}/{name}", *given)
+
+    return asked
+
+
 class FolderStorage(Storage):
     """A folder of the default storage, whatever that is. Whatever keeps it from working is a StorageAway."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def _inside(self, name: str) -> str:
-        return f"{self.folder}/{name}"
-
-    def _open(self, name: str, mode: str = "rb") -> File[Any]:
-        with told(name):
-            return default_storage.open(self._inside(name), mode)
+    delete, exists, size, listdir, _open = map(_in_folder, ("delete", "exists", "size", "listdir", "open"))
 
     def _save(self, name: str, content: File[Any]) -> str:
         with told(name):
-            return default_storage.save(self._inside(name), content).removeprefix(f"{self.folder}/")
-
-    def delete(self, name: str) -> None:
-        with told(name):
-            default_storage.delete(self._inside(name))
-
-    def exists(self, name: str) -> bool:
-        with told(name):
-            return default_storage.exists(self._inside(name))
-
-    def listdir(self, path: str) -> tuple[list[str], list[str]]:
-        with told(path):
-            return default_storage.listdir(self._inside(path))
+            return default_storage.save(f"{self.folder}/{name}", content).removeprefix(f"{self.folder}/")
 
     def entries(self, path: str) -> Iterator[Entry]:
         with told(path):
-            for entry in default_storage.entries(self._inside(path).rstrip("/")):  # type: ignore[attr-defined]
+            for entry in default_storage.entries(f"{self.folder}/{path}".rstrip("/")):  # type: ignore[attr-defined]
                 yield Entry(entry.name.removeprefix(f"{self.folder}/"), entry.size, entry.modified)
-
-    def size(self, name: str) -> int:
-        with told(name):
-            return default_storage.size(self._inside(name))
 
     def url(self, name: str | None) -> str:
         raise ValueError("files of runs and gold are served by views alone")

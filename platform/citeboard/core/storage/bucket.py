@@ -15,14 +15,29 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
 
+from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.storage import Entry
 
-MEGABYTE = 1 << 20
 #: So much of an object is asked for at a time, and so much is sent at a time.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
 #: Seconds until a server that does not answer counts as away; it is asked twice.
 CONNECT, READ, ATTEMPTS = 3, 10, 2
 _MISSING, _CHANGED, _FULL = 404, 412, 507
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    try:
+        yield
+    except ClientError as reason:
+        status = reason.response["ResponseMetadata"].get("HTTPStatusCode")
+        number = {_MISSING: errno.ENOENT, _CHANGED: errno.ESTALE, _FULL: errno.ENOSPC}.get(status, errno.EIO)
+        # A bucket that is not there is no missing file.
+        if reason.response["Error"].get("Code") == "NoSuchBucket":
+            number = errno.EIO
+        raise OSError(number, str(reason)) from reason
+    except (BotoCoreError, Boto3Error) as reason:
+        raise OSError(errno.EIO, f"{type(reason).__name__}: {reason}") from reason
 
 
 class BucketStorage(S3Storage):
@@ -51,26 +66,11 @@ class BucketStorage(S3Storage):
             content = BucketFile(self.client, self.bucket_name, self._normalize_name(name))
             return File(io.BufferedReader(content, RANGE), name)
 
-    def _save(self, name: str, content: File[Any]) -> str:
-        with answered():
-            return str(super()._save(name, content))
-
-    def delete(self, name: str) -> None:
-        with answered():
-            super().delete(name)
-
-    def exists(self, name: str) -> bool:
-        with answered():
-            return bool(super().exists(name))
-
-    def size(self, name: str) -> int:
-        with answered():
-            return int(super().size(name))
-
-    def listdir(self, name: str) -> tuple[list[str], list[str]]:
-        with answered():
-            folders, files = super().listdir(name)
-            return folders, files
+    _save = answered()(S3Storage._save)  # noqa: SLF001
+    delete = answered()(S3Storage.delete)
+    exists = answered()(S3Storage.exists)
+    size = answered()(S3Storage.size)
+    listdir = answered()(S3Storage.listdir)
 
     def entries(self, folder: str) -> Iterator[Entry]:
         base = f"{self.location}/" if self.location else ""
@@ -121,18 +121,3 @@ class BucketFile(io.RawIOBase):
         buffer[:wanted] = content
         self._place += wanted
         return wanted
-
-
-@contextmanager
-def answered() -> Iterator[None]:
-    try:
-        yield
-    except ClientError as reason:
-        status = reason.response["ResponseMetadata"].get("HTTPStatusCode")
-        number = {_MISSING: errno.ENOENT, _CHANGED: errno.ESTALE, _FULL: errno.ENOSPC}.get(status, errno.EIO)
-        # A bucket that is not there is no missing file.
-        if reason.response["Error"].get("Code") == "NoSuchBucket":
-            number = errno.EIO
-        raise OSError(number, str(reason)) from reason
-    except (BotoCoreError, Boto3Error) as reason:
-        raise OSError(errno.EIO, f"{type(reason).__name__}: {reason}") from reason

@@ -14,11 +14,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core import markdown as md
 from citeboard.core import words
 from citeboard.core.instants import MONTHS, WITHOUT_END, written_instant, zone_name, zone_of
 from citeboard.core.legal_pages import Notice
 from citeboard.core.legal_pages import notices as notices_of_site
+from citeboard.core.markdown import rendered
 from citeboard.core.middleware import ENGLISH
 
 #: By what a script calls them, which is how they read in English.
@@ -44,14 +44,12 @@ register = template.Library()
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
-@register.filter
-def markdown(text: str, top: int = 2) -> SafeString:
-    return md.rendered(text, top)
-
-
-@register.filter
-def thousands(number: int) -> str:
-    return words.thousands(number)
+register.filter("markdown", rendered)
+register.filter("thousands", words.thousands)
+register.filter("setting", words.setting)
+register.filter("file_size", words.file_size)
+register.filter("duration", words.duration)
+register.filter("zone", zone_name)
 
 
 @register.filter
@@ -59,11 +57,6 @@ def counted(number: int, nouns: str) -> str:
     """`{{ 3|counted:"run" }}`; a plural of its own follows after a comma."""
     noun, _, plural = nouns.partition(",")
     return words.counted(number, noun, plural)
-
-
-@register.filter
-def setting(value: object) -> str:
-    return words.setting(value)
 
 
 @register.simple_tag(takes_context=True)
@@ -76,16 +69,6 @@ def setting_of_then(context: Mapping[str, Any], value: object) -> str:
     at, name = dt.datetime.fromisoformat(value), getattr(context.get("season"), "time_zone", "UTC")
     in_utc = f"{written_instant(at, zone_of('UTC'))} UTC"
     return in_utc if name == "UTC" else f"{written_instant(at, zone_of(name))} {zone_name(name)} ({in_utc})"
-
-
-@register.filter
-def file_size(size: int) -> str:
-    return words.file_size(size)
-
-
-@register.filter
-def duration(seconds: float) -> str:
-    return words.duration(seconds)
 
 
 @register.simple_tag
@@ -115,11 +98,6 @@ def instant(at: dt.datetime) -> SafeString:
 def instant_in(at: dt.datetime, zone: str) -> SafeString:
     """The instant in the zone of its season or phase: one instant has one name on a page."""
     return _time(at, "instant", zone)
-
-
-@register.filter
-def zone(name: str) -> str:
-    return zone_name(name)
 
 
 @register.simple_tag
