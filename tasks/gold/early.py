@@ -87,13 +87,11 @@ class WouldLetOut(Refused):
     def __init__(self, told: list[Early]) -> None:
         self.told = told
         self.task = told[0].phase.task.title
-        super().__init__(
-            _(
-                "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
-                "task, “%(task)s”, and a reason"
-            )
-            % {"what": "; ".join(early.words for early in told), "task": self.task}
+        words = _(
+            "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
+            "task, “%(task)s”, and a reason"
         )
+        super().__init__(words % {"what": "; ".join(early.words for early in told), "task": self.task})
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {"lets_out": [early.as_dict() for early in self.told], "task": self.task}

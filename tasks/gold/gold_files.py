@@ -23,7 +23,6 @@ from citeboard.teams.models import User
 from tasks.gold import packing
 from tasks.gold.content import PACK, note_content
 from tasks.gold.early import nothing_early
-from tasks.gold.findings import Finding
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
@@ -40,29 +39,21 @@ class EarlierGold(Refused):
     """The content is that of a version that was corrected since; it is published again only when asked to."""
 
     def __init__(self, earlier: Gold) -> None:
-        super().__init__(
-            _(
-                "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
-                "it is to be published again"
-            )
-            % {"version": earlier.number, "task": earlier.task}
+        words = _(
+            "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
+            "it is to be published again"
         )
+        super().__init__(words % {"version": earlier.number, "task": earlier.task})
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeptGold:
-    """Prepared gold whose files stand in the gold storage, under these names."""
+    """Prepared gold whose files stand in the gold storage, under the names that are among ``columns``."""
 
     digest: str
     instances: int
-    file: str
-    index: str
-    public: str
-    content: bytes
-    held: bytes
-    papers: bytes
-    statistics: list[dict[str, Any]]
-    findings: list[Finding]
+    columns: dict[str, Any]
+    contents: tuple[bytes, ...]
 
 
 def load_gold(
@@ -89,37 +80,27 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
         with read_upload(PACK, path, facts, owner=by, limits=limits) as done:
             if problems := from_values(done.result["problems"]):
                 raise InputRefused(problems)
-            prepared = PreparedGold(
-                digest=done.result["digest"],
-                instances=done.result["instances"],
-                file=done.file(packing.GOLD),
-                index=done.file(packing.INDEX),
-                public=done.file(packing.PUBLIC),
-                content=done.file(packing.CONTENT),
-                held=done.file(packing.HELD),
-                papers=done.file(packing.PAPERS),
-                statistics=done.result["statistics"],
-                findings=done.result["findings"],
-            )
-            return keep_gold(prepared)
+            for name in packing.FILES:
+                done.file(name)
+            facts = {name: done.result[name] for name in ("digest", "instances", "statistics", "findings")}
+            return keep_gold(PreparedGold(folder=done.folder, **facts))
     except UploadUnreadable as unreadable:
         raise InputRefused([Problem(file=filename, message=str(unreadable))]) from unreadable
 
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
-    digest = prepared.digest
-    folder = f"{digest[:2]}/{digest}"
+    digest, folder = prepared.digest, prepared.folder
+    stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
+    columns: dict[str, Any] = {
+        column: _kept(folder / name, f"{digest[:2]}/{digest}") for column, name in stored.items()
+    }
+    columns |= {"statistics": prepared.statistics, "findings": prepared.findings}
+    contents = (folder / name for name in (packing.CONTENT, packing.HELD, packing.PAPERS))
     return KeptGold(
         digest=digest,
         instances=prepared.instances,
-        file=_kept(prepared.file, folder),
-        index=_kept(prepared.index, folder),
-        public=_kept(prepared.public, folder),
-        content=prepared.content.read_bytes(),
-        held=prepared.held.read_bytes(),
-        papers=prepared.papers.read_bytes(),
-        statistics=prepared.statistics,
-        findings=prepared.findings,
+        columns=columns,
+        contents=tuple(path.read_bytes() for path in contents),
     )
 
 
@@ -127,25 +108,17 @@ def record_gold(
     *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True, anew: bool = False
 ) -> tuple[Gold, bool]:
     """The version that holds it; ``anew`` makes one of the same content, of which other numbers follow."""
-    derived = {
-        "file": kept.file,
-        "index": kept.index,
-        "public": kept.public,
-        "statistics": kept.statistics,
-        "findings": kept.findings,
-    }
     with transaction.atomic():
         # Two loads at once would give the same number.
         Task.objects.select_for_update().get(pk=task.pk)
-        present = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        versions = Gold.objects.filter(task=task, split=split).select_related("task")
+        present = versions.order_by("-number").first()
         if present is not None and present.digest == kept.digest and not anew:
-            Gold.objects.filter(pk=present.pk).update(**derived)
+            Gold.objects.filter(pk=present.pk).update(**kept.columns)
             present.refresh_from_db()
-            note_content(present, kept.content, kept.held, kept.papers)
+            note_content(present, *kept.contents)
             return present, False
-        earlier = (
-            Gold.objects.filter(task=task, split=split, digest=kept.digest).select_related("task").first()
-        )
+        earlier = versions.filter(digest=kept.digest).first()
         if earlier is not None and not (again or anew):
             raise EarlierGold(earlier)
         new = Gold.objects.create(
@@ -155,9 +128,9 @@ def record_gold(
             digest=kept.digest,
             instances=kept.instances,
             reason=reason,
-            **derived,
+            **kept.columns,
         )
-        note_content(new, kept.content, kept.held, kept.papers)
+        note_content(new, *kept.contents)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
             bump_version(phase.pk)
         named = {"task": task.slug, "split": split, "version": new.number}

@@ -20,8 +20,11 @@ from tasks.types.base import UNIT
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
 
-GOLD, INDEX, PUBLIC, CONTENT = "gold.zip", "index.json", "public.zip", "content.bin"
-HELD, PAPERS = "held.bin", "papers.bin"
+#: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
+#: all of it, one after the other; the same of all that its files hold, scored or not; and of its papers, or
+#: whatever else holds several instances.
+FILES = ("gold.zip", "index.json", "public.zip", "content.bin", "held.bin", "papers.bin")
+GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
 #: Bytes of each of the two digests that an instance has.
 DIGEST = 16
 
@@ -30,24 +33,16 @@ DIGEST = 16
 class PreparedGold:
     """Gold that was read and found sound, packed in a folder of this machine."""
 
+    folder: Path
     digest: str
     instances: int
-    file: Path
-    index: Path
-    public: Path
-    #: Of each instance the digest of what is shown and that of all of it, one after the other.
-    content: Path
-    #: The same of all that its files hold, whether it is scored or not.
-    held: Path
-    #: Digests of the papers, or whatever else holds several instances.
-    papers: Path
     #: By data set, as the type's ``statistics`` are; none where it has none.
     statistics: list[dict[str, Any]]
     #: What is odd about it, for its organisers.
     findings: list[Finding]
 
     def read_index(self) -> Index:
-        index: Index = json.loads(self.index.read_bytes())
+        index: Index = json.loads((self.folder / INDEX).read_bytes())
         return index
 
 
@@ -59,13 +54,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
         prepared = prepare_gold(chosen, files, facts["options"], Path())
     except InputRefused as refused:
         return {"problems": as_values(refused.problems)}
-    return {
-        "digest": prepared.digest,
-        "instances": prepared.instances,
-        "statistics": prepared.statistics,
-        "findings": prepared.findings,
-        "problems": [],
-    }
+    return {name: value for name, value in vars(prepared).items() if name != "folder"} | {"problems": []}
 
 
 def prepare_gold(
@@ -85,40 +74,29 @@ def prepare_gold(
     odd.units(units, is_chosen=bool(checked.get(UNIT.name)))
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
-    prepared = PreparedGold(
+    write_archive(folder / GOLD, [(file.name, file.open) for file in members])
+    index = json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    (folder / INDEX).write_text(index, encoding="utf-8")
+    (folder / CONTENT).write_bytes(scored)
+    (folder / HELD).write_bytes(scored + also_held)
+    papers = sorted({unit for unit, name in units if unit != name})
+    digests = b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers)
+    (folder / PAPERS).write_bytes(digests)
+    public = task_type.public_files(files, checked)
+    write_archive(folder / PUBLIC, [(name, partial(io.BytesIO, content)) for name, content in public])
+    packed = task_type.gold_of(open_input(folder / GOLD, shown=GOLD), checked)
+    if packed.digest != split.digest:
+        words = f"the gold reads otherwise once it is packed: {packed.instances} instances where the files "
+        words += f"have {split.instances}"
+        expected = "files that mean the same wherever they stand"
+        raise InputRefused([Problem(message=words, expected=expected)])
+    return PreparedGold(
+        folder=folder,
         digest=split.digest,
         instances=split.instances,
-        file=folder / GOLD,
-        index=folder / INDEX,
-        public=folder / PUBLIC,
-        content=folder / CONTENT,
-        held=folder / HELD,
-        papers=folder / PAPERS,
         statistics=task_type.statistics(split) if task_type.statistics else [],
         findings=odd.all(),
     )
-    write_archive(prepared.file, [(file.name, file.open) for file in members])
-    prepared.index.write_text(
-        json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
-    )
-    prepared.content.write_bytes(scored)
-    prepared.held.write_bytes(scored + also_held)
-    papers = sorted({unit for unit, name in units if unit != name})
-    prepared.papers.write_bytes(b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers))
-    public = task_type.public_files(files, checked)
-    write_archive(prepared.public, [(name, partial(io.BytesIO, content)) for name, content in public])
-    packed = task_type.gold_of(open_input(prepared.file, shown=GOLD), checked)
-    if packed.digest != prepared.digest:
-        raise InputRefused(
-            [
-                Problem(
-                    message=f"the gold reads otherwise once it is packed: {packed.instances} instances "
-                    f"where the files have {prepared.instances}",
-                    expected="files that mean the same wherever they stand",
-                )
-            ]
-        )
-    return prepared
 
 
 def _units(task_type: TaskType, split: Split, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 import datetime as dt
 import secrets
 from collections.abc import Iterable
+from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
@@ -58,10 +59,8 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
             raise EntryRefused(_("%(season)s takes no more teams") % {"season": season})
         terms = terms_to_accept(season, by) if by else None
         if terms is not None:
-            raise TermsFirst(
-                _("accept version %(version)s of the terms of %(season)s before you enter a team")
-                % {"version": terms.number, "season": season}
-            )
+            words = _("accept version %(version)s of the terms of %(season)s before you enter a team")
+            raise TermsFirst(words % {"version": terms.number, "season": season})
         members = User.objects.filter(memberships__team=team)
         _check_rivals(season, team, members)
         _check_list(season, members)
@@ -159,43 +158,32 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
     _decide(registration, by, is_approved=False, reason=reason)
 
 
-def change_entry(*, season: Season, entry: str, by: User) -> Season:
+def _change(season: Season, by: User, key: str, wanted: dict[str, Any], **facts: object) -> Season:
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
-        if changes := audit.set_fields(changed, {"registration": entry}):
-            audit.record(f"entry-changed/{entry}", actor=by, subject=changed, place=changed, changes=changes)
+        if changes := audit.set_fields(changed, wanted):
+            if key == "team-limits":
+                named = {change.key.replace("_", " "): audit.as_json(change.after) for change in changes}
+                facts["limits"] = ", ".join(f"{name} {limit or 'without'}" for name, limit in named.items())
+            audit.record(key, actor=by, subject=changed, place=changed, facts=facts, changes=changes)
     return changed
+
+
+def change_entry(*, season: Season, entry: str, by: User) -> Season:
+    return _change(season, by, f"entry-changed/{entry}", {"registration": entry})
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
     """Who may enter where the season is open to a list; teams that are in stay."""
     lines = entry_lines(addresses.splitlines())
-    with transaction.atomic():
-        changed = Season.objects.select_for_update().get(pk=season.pk)
-        if changes := audit.set_fields(changed, {"entry_list": "\n".join(lines)}):
-            facts = {"lines": len(lines)}
-            audit.record(
-                "list-changed", actor=by, subject=changed, place=changed, facts=facts, changes=changes
-            )
-    return changed
+    return _change(season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines))
 
 
 def limit_teams(
     *, season: Season, max_team_size: int | None, members_until: dt.datetime | None, by: User
 ) -> Season:
-    with transaction.atomic():
-        changed = Season.objects.select_for_update().get(pk=season.pk)
-        wanted = {"max_team_size": max_team_size, "members_until": members_until}
-        if changes := audit.set_fields(changed, wanted):
-            limits = ", ".join(
-                f"{change.key.replace('_', ' ')} {audit.as_json(change.after) or 'without'}"
-                for change in changes
-            )
-            facts = {"limits": limits}
-            audit.record(
-                "team-limits", actor=by, subject=changed, place=changed, facts=facts, changes=changes
-            )
-    return changed
+    wanted = {"max_team_size": max_team_size, "members_until": members_until}
+    return _change(season, by, "team-limits", wanted)
 
 
 def take_back_entry(*, registration: Registration, by: User) -> None:
@@ -203,10 +191,8 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
-            raise EntryRefused(
-                _("%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays")
-                % {"team": team, "season": season}
-            )
+            words = _("%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays")
+            raise EntryRefused(words % {"team": team, "season": season})
         registration.delete()
         audit.record("entry-taken-back", actor=by, subject=team, place=season, facts={"team": team})
 
@@ -258,13 +244,11 @@ def _check_list(season: Season, people: QuerySet[User]) -> None:
             listed.add(user)
     missing = next((person for person in people if person.pk not in listed), None)
     if missing is not None:
-        raise EntryRefused(
-            _(
-                "%(season)s is open to a list of addresses, and %(person)s has confirmed none of them; "
-                "ask the organisers to add yours"
-            )
-            % {"season": season, "person": missing}
+        words = _(
+            "%(season)s is open to a list of addresses, and %(person)s has confirmed none of them; "
+            "ask the organisers to add yours"
         )
+        raise EntryRefused(words % {"season": season, "person": missing})
 
 
 def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
@@ -273,10 +257,8 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
     rivals = Registration.objects.filter(season=season).exclude(team=team).not_refused()
     taken = Membership.objects.filter(team__in=rivals.values("team"), user__in=people).first()
     if taken is not None:
-        raise AlreadyInAnotherTeam(
-            _("%(person)s already takes part in %(season)s with another team")
-            % {"person": taken.user, "season": season}
-        )
+        words = _("%(person)s already takes part in %(season)s with another team")
+        raise AlreadyInAnotherTeam(words % {"person": taken.user, "season": season})
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
@@ -353,10 +335,8 @@ def accept_terms(*, season: Season, number: int, user: User, **given: str) -> Te
         if terms is None:
             raise NotTheTerms(_("%(season)s has no terms to accept") % {"season": season})
         if terms.number != number:
-            raise NotTheTerms(
-                _("version %(version)s of the terms holds now; read it and accept it")
-                % {"version": terms.number}
-            )
+            words = _("version %(version)s of the terms holds now; read it and accept it")
+            raise NotTheTerms(words % {"version": terms.number})
         asked = {name: " ".join((given.get(name) or getattr(user, name)).split()) for name in season.asks}
         words = _("%(season)s asks for it with its terms") % {"season": season}
         acceptance, is_new = TermsAcceptance.objects.get_or_create(
@@ -414,10 +394,8 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 _("you have asked %(number)s times within a day; go on tomorrow") % {"number": MAX_A_DAY}
             )
         if JoinRequest.objects.filter(user=user, declined_at=None).count() >= MAX_WAITING:
-            raise EntryRefused(
-                _("%(number)s requests of yours wait for an answer; take one back first")
-                % {"number": MAX_WAITING}
-            )
+            words = _("%(number)s requests of yours wait for an answer; take one back first")
+            raise EntryRefused(words % {"number": MAX_WAITING})
         # What other seasons of the team say is for its members to read, when they answer.
         check_joining(team, user, only=season)
         said = plain_paragraphs(message)

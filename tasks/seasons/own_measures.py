@@ -44,10 +44,8 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
             facts = {"digest": row.digest[:12]}
             audit.record(action, actor=by, subject=row, place=season or row, facts=facts)
     if not is_approved:
-        raise MeasuresRefused(
-            _("measures.py (%(digest)s) waits until those who run the site have approved it")
-            % {"digest": row.digest[:12]}
-        )
+        words = _("measures.py (%(digest)s) waits until those who run the site have approved it")
+        raise MeasuresRefused(words % {"digest": row.digest[:12]})
 
 
 def measures_of_site(user: object, measures: int) -> MeasuresFile:

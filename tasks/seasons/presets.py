@@ -5,8 +5,9 @@ from typing import Any
 
 from django.db import transaction
 from django.http import Http404
+from django.utils.functional import Promise
 from django.utils.translation import gettext
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core import audit
 from citeboard.core.instants import WITHOUT_END, NoInstant, read_instant, zone_of
@@ -32,7 +33,6 @@ class PhasePlan:
     """``opens`` and ``closes`` name dates of the preset; an empty one is no end."""
 
     slug: str
-    title: str
     opens: str
     closes: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -40,29 +40,17 @@ class PhasePlan:
 
 @dataclass(frozen=True)
 class Preset:
-    """Its words are English; ``title``, ``summary`` and ``dates`` have them in the language of who reads."""
-
     slug: str
-    name: str
-    about: str
-    asked: Mapping[str, str]
+    title: str | Promise
+    summary: str | Promise
+    dates: Mapping[str, str | Promise]
     phases: tuple[PhasePlan, ...]
     #: Addresses and titles of tasks of seasons that whoever uses it organises.
     earlier: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def title(self) -> str:
-        return gettext(self.name)
 
-    @property
-    def summary(self) -> str:
-        return gettext(self.about)
-
-    @property
-    def dates(self) -> dict[str, str]:
-        return {name: gettext(label) for name, label in self.asked.items()}
-
-
+_ALONE = {"split": "test", "runs_in_total": 5, "board": "organisers"}
+_IN_PARTS = {"split": "test", "public_part": PUBLIC_PART}
 _SEMEVAL = Preset(
     "semeval",
     _("Like SemEval"),
@@ -75,25 +63,10 @@ _SEMEVAL = Preset(
     {"opens": _("Practice opens"), "evaluation": _("Evaluation opens"), "closes": _("Evaluation closes")},
     (
         PhasePlan(
-            "practice",
-            "Practice",
-            "opens",
-            "evaluation",
-            {"split": "dev", "runs_per_day": 10, "shows_instances": True},
+            "practice", "opens", "evaluation", {"split": "dev", "runs_per_day": 10, "shows_instances": True}
         ),
-        PhasePlan(
-            "evaluation",
-            "Evaluation",
-            "evaluation",
-            "closes",
-            {"split": "test", "runs_in_total": 5, "counting": "last", "board": "organisers"},
-        ),
-        PhasePlan(
-            "post-evaluation",
-            "Post-evaluation",
-            "closes",
-            settings={"split": "test", "runs_per_day": 5, "public_part": PUBLIC_PART},
-        ),
+        PhasePlan("evaluation", "evaluation", "closes", {**_ALONE, "counting": "last"}),
+        PhasePlan("post-evaluation", "closes", settings={**_IN_PARTS, "runs_per_day": 5}),
     ),
 )
 _TREC = Preset(
@@ -108,21 +81,7 @@ _TREC = Preset(
         "opens": _("Runs are taken from"),
         "closes": _("Runs are taken until"),
     },
-    (
-        PhasePlan(
-            "runs",
-            "Runs",
-            "opens",
-            "closes",
-            {
-                "split": "test",
-                "runs_in_total": 5,
-                "counting": "priority",
-                "priority_runs": 2,
-                "board": "organisers",
-            },
-        ),
-    ),
+    (PhasePlan("runs", "opens", "closes", {**_ALONE, "counting": "priority", "priority_runs": 2}),),
 )
 _OPEN = Preset(
     "open",
@@ -132,14 +91,7 @@ _OPEN = Preset(
         "board. Scores are of a public part of the split; the rest ranks, at most once a month."
     ),
     {"opens": _("Opens")},
-    (
-        PhasePlan(
-            "leaderboard",
-            "Leaderboard",
-            "opens",
-            settings={"split": "test", "runs_per_day": 3, "public_part": PUBLIC_PART},
-        ),
-    ),
+    (PhasePlan("leaderboard", "opens", settings={**_IN_PARTS, "runs_per_day": 3}),),
 )
 PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
 
@@ -171,7 +123,7 @@ def season_from(
     except ValueError as unknown:
         raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
     instants: dict[str, dt.datetime] = {}
-    faults = []
+    faults: list[Fault] = []
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
     for name, label in {**preset.dates, **rest}.items():
         try:
@@ -180,9 +132,8 @@ def season_from(
             faults.append(Fault(name, str(refused)))
             continue
         if instants and at <= max(instants.values()):
-            faults.append(
-                Fault(name, gettext("“%(date)s” is not after the date before it") % {"date": label})
-            )
+            words = gettext("“%(date)s” is not after the date before it") % {"date": label}
+            faults.append(Fault(name, words))
         instants[name] = at
     if faults:
         raise SettingsRefused(faults)
@@ -190,7 +141,7 @@ def season_from(
     phases = [
         {
             "slug": plan.slug,
-            "title": plan.title,
+            "title": plan.slug.capitalize(),
             "opens": instants[plan.opens],
             "closes": instants.get(plan.closes, WITHOUT_END),
             "time_zone": time_zone,
@@ -206,7 +157,7 @@ def season_from(
         made = load_settings({"season": season, "tasks": tasks}, by=by).season
         for person in dict.fromkeys([by, *organisers]):
             add_organiser(season=made, user=person, by=by)
-        facts = {"season": made, "preset": preset.name}
+        facts = {"season": made, "preset": preset.title}
         audit.record("season-made", actor=by, subject=made, place=made, facts=facts)
     return made
 

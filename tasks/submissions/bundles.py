@@ -200,13 +200,11 @@ def parts_of(
             parts.append(part)
     if not parts:
         names = ", ".join(str(phase.task) for phase in phases)
-        raise refusals.RunUnusable(
-            _(
-                "the file has the format of none of the tasks that accept runs now (%(names)s); a file for "
-                "one task alone can be sent on that task's own page, which says what is wrong with it"
-            )
-            % {"names": names}
+        words = _(
+            "the file has the format of none of the tasks that accept runs now (%(names)s); a file for "
+            "one task alone can be sent on that task's own page, which says what is wrong with it"
         )
+        raise refusals.RunUnusable(words % {"names": names})
     return parts
 
 

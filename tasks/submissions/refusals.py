@@ -50,13 +50,11 @@ class CardIncomplete(RunUnusable):
 
     def __init__(self, missing: Sequence[str], names: str) -> None:
         self.missing = list(missing)
-        super().__init__(
-            _(
-                "runs of this phase need a run card, and this one lacks %(names)s; give that with the run, "
-                "or in a file of ir_metadata"
-            )
-            % {"names": names}
+        words = _(
+            "runs of this phase need a run card, and this one lacks %(names)s; give that with the run, "
+            "or in a file of ir_metadata"
         )
+        super().__init__(words % {"names": names})
 
 
 class QuotaExceeded(RunNotTaken):
@@ -82,13 +80,11 @@ class StorageUsed(RunNotTaken):
     status = 507
 
     def __init__(self, used: int, most: int) -> None:
-        super().__init__(
-            _(
-                "the files of your team take %(used)s of %(most)s MB, and this one does not fit any more; "
-                "withdraw a run and delete its file, or ask the organisers"
-            )
-            % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"}
+        words = _(
+            "the files of your team take %(used)s of %(most)s MB, and this one does not fit any more; "
+            "withdraw a run and delete its file, or ask the organisers"
         )
+        super().__init__(words % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"})
 
 
 class PhaseClosed(RunNotTaken):
@@ -138,7 +134,5 @@ class TermsNotAccepted(RunNotTaken):
     status = 403
 
     def __init__(self, season: object, number: int) -> None:
-        super().__init__(
-            _("accept version %(version)s of the terms of %(season)s first; its page leads to them")
-            % {"version": number, "season": season}
-        )
+        words = _("accept version %(version)s of the terms of %(season)s first; its page leads to them")
+        super().__init__(words % {"version": number, "season": season})

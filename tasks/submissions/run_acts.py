@@ -37,10 +37,8 @@ class PhaseOver(NotInThisState):
 
     def __init__(self, phase: Phase) -> None:
         closed = f"{phase.closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
-        super().__init__(
-            _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
-            % {"phase": phase, "instant": closed}
-        )
+        words = _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
+        super().__init__(words % {"phase": phase, "instant": closed})
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
@@ -175,10 +173,8 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
     if submission.status not in MAY_BE_CHOSEN or submission.kind != Submission.Kind.PRIMARY:
         raise NotInThisState(_("a primary run that is scored, or will be, can be chosen"))
     if submission.exclusion:
-        raise NotInThisState(
-            _("a run that is %(exclusion)s cannot be chosen")
-            % {"exclusion": submission.get_exclusion_display()}
-        )
+        words = _("a run that is %(exclusion)s cannot be chosen")
+        raise NotInThisState(words % {"exclusion": submission.get_exclusion_display()})
     if submission.is_late:
         raise NotInThisState(_("a late run counts only once an organiser has accepted it"))
     with transaction.atomic():
@@ -240,10 +236,8 @@ def set_priority(submission: Submission, user: User, reason: str = "", *, place:
         if submission.pk not in numbers:
             raise NotInThisState(_("a primary run that is in time and has not failed has a priority"))
         if not 1 <= place <= len(runs):
-            raise NotInThisState(
-                _("the team has %(runs)s with a priority, and no place %(place)s")
-                % {"runs": counted(len(runs), "run"), "place": place}
-            )
+            words = _("the team has %(runs)s with a priority, and no place %(place)s")
+            raise NotInThisState(words % {"runs": counted(len(runs), "run"), "place": place})
         before = numbers.index(submission.pk) + 1
         if place != before:
             moved = runs.pop(before - 1)

@@ -70,10 +70,8 @@ def _judged(known: CardField, value: object) -> str:
     if not text:
         return ""
     if len(text) > known.max_length:
-        raise ValueError(
-            _("this has %(found)s characters; at most %(most)s fit")
-            % {"found": f"{len(text):,}", "most": f"{known.max_length:,}"}
-        )
+        words = _("this has %(found)s characters; at most %(most)s fit")
+        raise ValueError(words % {"found": f"{len(text):,}", "most": f"{known.max_length:,}"})
     if known.values and text not in known.values:
         raise ValueError(
             _("“%(found)s” is not one of %(names)s") % {"found": text[:40], "names": ", ".join(known.values)}
@@ -86,10 +84,8 @@ def _judged(known: CardField, value: object) -> str:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:
             if not _NAME.fullmatch(name):
-                raise ValueError(
-                    _("“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone")
-                    % {"found": name[:40]}
-                )
+                words = _("“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone")
+                raise ValueError(words % {"found": name[:40]})
         if NONE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)

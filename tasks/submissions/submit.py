@@ -142,10 +142,8 @@ def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = 
 def _current_gold(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
-        raise refusals.RunNotTaken(
-            _("%(phase)s of %(task)s has no gold yet, so that no run can be checked")
-            % {"phase": phase, "task": phase.task}
-        )
+        words = _("%(phase)s of %(task)s has no gold yet, so that no run can be checked")
+        raise refusals.RunNotTaken(words % {"phase": phase, "task": phase.task})
     return gold
 
 
@@ -205,10 +203,8 @@ def _sent_before(phase: Phase, team: Team, details: run_card.RunDetails, sha256:
         phase=phase, team=team, idempotency_key=details.idempotency_key
     ).first()
     if before and before.sha256 != sha256:
-        raise refusals.RunUnusable(
-            _("the key came with another file before, as run %(number)s; a new run needs a new key")
-            % {"number": before.number}
-        )
+        words = _("the key came with another file before, as run %(number)s; a new run needs a new key")
+        raise refusals.RunUnusable(words % {"number": before.number})
     return before
 
 

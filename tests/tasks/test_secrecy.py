@@ -36,7 +36,7 @@ def free_from(phase: Phase) -> dict[Kind, dt.datetime | None]:
 
 def made(slug: str) -> tuple[list[Phase], dict[str, dt.datetime]]:
     preset = PRESETS[slug]
-    dates = {name: f"{2090 + place}-01-01 00:00" for place, name in enumerate(preset.asked)}
+    dates = {name: f"{2090 + place}-01-01 00:00" for place, name in enumerate(preset.dates)}
     season = season_from(
         preset=preset, title="Ours", slug="ours", task_type="clsumm-1a", time_zone="UTC", dates=dates,
         by=factories.make_user(is_staff=True),

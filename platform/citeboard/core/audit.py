@@ -187,7 +187,5 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
                 changes=[Change(ROWS, None, len(rows)).as_json()],
             )
     except DatabaseError as refused:
-        raise NotRestored(
-            _("%(name)s cannot be brought back: something else has its place or its name")
-            % {"name": entry.subject}
-        ) from refused
+        words = _("%(name)s cannot be brought back: something else has its place or its name")
+        raise NotRestored(words % {"name": entry.subject}) from refused
