@@ -69,7 +69,7 @@ def load_gold(
 def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
-    facts = {
+    given = {
         # The whole of a folder: participants are given some of it.
         "task_type": json.dumps(dict(chosen.declared.files)) if chosen.declared else chosen.slug,
         "options": chosen.checked_options(task.options),
@@ -77,12 +77,13 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
     }
     limits = limits_for_organisers()
     try:
-        with read_upload(PACK, path, facts, owner=by, limits=limits) as done:
+        with read_upload(PACK, path, given, owner=by, limits=limits) as done:
             if problems := from_values(done.result["problems"]):
                 raise InputRefused(problems)
             for name in packing.FILES:
                 done.file(name)
-            facts = {name: done.result[name] for name in ("digest", "instances", "statistics", "findings")}
+            names = ("digest", "instances", "statistics", "findings")
+            facts: dict[str, Any] = {name: done.result[name] for name in names}
             return keep_gold(PreparedGold(folder=done.folder, **facts))
     except UploadUnreadable as unreadable:
         raise InputRefused([Problem(file=filename, message=str(unreadable))]) from unreadable

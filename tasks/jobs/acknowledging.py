@@ -2,12 +2,11 @@
 
 import datetime as dt
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.plain_text import one_line
+from citeboard.core.plain_text import check_length, one_line
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Acknowledgement, Job, Submission
@@ -18,9 +17,7 @@ from tasks.models.seasons import bump_version
 def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User) -> Acknowledgement:
     """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing."""
     note = one_line(note)
-    if len(note) > MAX_NOTE:
-        words = _("the note has %(found)s characters; at most %(most)s fit")
-        raise ValidationError({"note": words % {"found": len(note), "most": MAX_NOTE}})
+    check_length("note", note, MAX_NOTE, _("the note has %(found)s characters; at most %(most)s fit"))
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related("phase__task__season")
         own = held.get(pk=run.pk)

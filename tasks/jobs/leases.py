@@ -83,11 +83,7 @@ def _job(
     facts = {"options": options, "sets_status": sets_status, "kind": kind}
     facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, kind)}
     job, is_new = Job.objects.get_or_create(
-        submission=submission,
-        gold=gold,
-        rules=rules,
-        options_digest=options_digest(options),
-        defaults=facts,
+        submission=submission, gold=gold, rules=rules, options_digest=options_digest(options), defaults=facts
     )
     if is_new:
         wake(job)

@@ -37,9 +37,7 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     waiting = Job.all_kinds.filter(state=Job.State.WAITING, woken_at__lt=now - lease)
     orphaned().filter(state__in=Job.MOVING).delete()
     swept = Swept(
-        lost=expire_lost(now),
-        resumed=move_each(waiting, resume),
-        woken=wake_again(before=now - lease / 2),
+        lost=expire_lost(now), resumed=move_each(waiting, resume), woken=wake_again(before=now - lease / 2)
     )
     # The queue keeps a wake until it is acknowledged; one whose worker died would come back in a week. A wake
     # that was handed out is locked from then on for the time of a retry; a fresh one until now.

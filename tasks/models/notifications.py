@@ -106,9 +106,7 @@ class Notification(models.Model):
             models.Index(fields=["user", "read_at", "-created_at"], name="notification_of_a_person"),
             models.Index(fields=["event"], name="notification_event"),
         ]
-        constraints = [
-            models.UniqueConstraint(fields=["user", "event"], name="notification_once_an_event"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["user", "event"], name="notification_once_an_event")]
 
     def __str__(self) -> str:
         return f"{self.kind} to {self.user}"
@@ -123,7 +121,7 @@ class NotificationChoice(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["user", "kind"], name="notification_choice_once_a_kind"),
+            models.UniqueConstraint(fields=["user", "kind"], name="notification_choice_once_a_kind")
         ]
 
     def __str__(self) -> str:
@@ -253,7 +251,7 @@ class Question(models.Model):
                 condition=Q(answered_at=None, answer="", is_public=False)
                 | (Q(answered_at__isnull=False) & ~Q(answer="")),
                 name="question_public_once_answered",
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -96,7 +96,7 @@ class JoinRequest(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["asked_at", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["team", "user"], name="join_request_once_a_person_and_team"),
+            models.UniqueConstraint(fields=["team", "user"], name="join_request_once_a_person_and_team")
         ]
 
     def __str__(self) -> str:

@@ -794,7 +794,7 @@ class Gold(models.Model):
     class Meta:
         ordering = ["task", "split", "number"]
         constraints = [
-            models.UniqueConstraint(fields=["task", "split", "number"], name="gold_number_once_a_split"),
+            models.UniqueConstraint(fields=["task", "split", "number"], name="gold_number_once_a_split")
         ]
 
     def __str__(self) -> str:

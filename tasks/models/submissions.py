@@ -34,7 +34,7 @@ class Bundle(models.Model):
                 fields=["season", "team", "idempotency_key"],
                 condition=~Q(idempotency_key=""),
                 name="bundle_idempotency_key_once_a_team",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -223,7 +223,7 @@ class TeamFigure(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["submission", "name"], name="team_figure_once_a_measure"),
+            models.UniqueConstraint(fields=["submission", "name"], name="team_figure_once_a_measure")
         ]
 
     def __str__(self) -> str:

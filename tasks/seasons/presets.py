@@ -43,7 +43,7 @@ class Preset:
     slug: str
     title: str | Promise
     summary: str | Promise
-    dates: Mapping[str, str | Promise]
+    dates: Mapping[str, Any]
     phases: tuple[PhasePlan, ...]
     #: Addresses and titles of tasks of seasons that whoever uses it organises.
     earlier: tuple[tuple[str, str], ...] = ()

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
-from citeboard.core.plain_text import checked_description, checked_links
+from citeboard.core.plain_text import checked_description, checked_links, too_long
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import Team, User
@@ -325,13 +325,9 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
     faults = {}
     if not 1 <= tries <= MAX_TRIES:
         faults["tries"] = _("give from 1 to %(number)s tries") % {"number": f"{MAX_TRIES:,}"}
-    if not reason:
-        faults["reason"] = _("say why: the team reads it")
-    elif len(reason) > MAX_REASON:
-        faults["reason"] = _("the reason has %(found)s characters; at most %(most)s fit") % {
-            "found": len(reason),
-            "most": MAX_REASON,
-        }
+    words = _("the reason has %(found)s characters; at most %(most)s fit")
+    if fault := too_long(reason, MAX_REASON, words) or ("" if reason else _("say why: the team reads it")):
+        faults["reason"] = fault
     if phase.runs_per_day is None and phase.runs_in_total is None:
         faults["phase"] = _("this phase has no limit of runs")
     if faults:

@@ -14,7 +14,14 @@ from django.utils.translation import gettext_noop
 
 from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.plain_text import MAX_DESCRIPTION, checked_link, one_line, plain_paragraphs, plain_text
+from citeboard.core.plain_text import (
+    MAX_DESCRIPTION,
+    checked_link,
+    one_line,
+    plain_paragraphs,
+    plain_text,
+    too_long,
+)
 from citeboard.core.words import listed
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import REPLACE_MINUTES
@@ -69,9 +76,8 @@ def _judged(known: CardField, value: object) -> str:
     text = one_line("" if value is None else str(value))
     if not text:
         return ""
-    if len(text) > known.max_length:
-        words = _("this has %(found)s characters; at most %(most)s fit")
-        raise ValueError(words % {"found": f"{len(text):,}", "most": f"{known.max_length:,}"})
+    if fault := too_long(text, known.max_length, _("this has %(found)s characters; at most %(most)s fit")):
+        raise ValueError(fault)
     if known.values and text not in known.values:
         raise ValueError(
             _("“%(found)s” is not one of %(names)s") % {"found": text[:40], "names": ", ".join(known.values)}
@@ -252,21 +258,15 @@ def checked_details(
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")
-    elif len(given.system) > MAX_SYSTEM:
-        faults["system"] = _("the name has %(found)s characters; at most %(most)s fit") % {
-            "found": len(given.system),
-            "most": MAX_SYSTEM,
-        }
-    if len(given.description) > MAX_DESCRIPTION:
-        faults["description"] = _("the description has %(found)s characters; at most %(most)s fit") % {
-            "found": f"{len(given.description):,}",
-            "most": f"{MAX_DESCRIPTION:,}",
-        }
+    words = _("the name has %(found)s characters; at most %(most)s fit")
+    if fault := too_long(given.system, MAX_SYSTEM, words):
+        faults["system"] = fault
+    words = _("the description has %(found)s characters; at most %(most)s fit")
+    if fault := too_long(given.description, MAX_DESCRIPTION, words):
+        faults["description"] = fault
     if kind not in TEAM_KINDS:
-        faults["kind"] = _("“%(found)s” is not one of %(names)s") % {
-            "found": plain_text(kind)[:40],
-            "names": ", ".join(TEAM_KINDS),
-        }
+        named = {"found": plain_text(kind)[:40], "names": ", ".join(TEAM_KINDS)}
+        faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
     key = given.idempotency_key
     if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
         faults["idempotency_key"] = _("at most %(number)s printable ASCII characters") % {"number": MAX_KEY}

@@ -51,18 +51,22 @@ def record(
     action, _slash, variant = key.partition("/")
     stored = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
     stored |= {VARIANT: variant} if variant else {}
+    where = {"subject_type": _kind(subject), "subject_id": subject.pk, "place_type": _kind(place)}
+    where |= {"subject": cut(str(subject), MAX_SUBJECT), "place_id": place.pk}
+    return _written(actor, called or name_of(actor), action, stored, changes, **where)
+
+
+def _written(
+    actor: Any, called: str, action: str, facts: dict[str, Any], changes: Iterable[Change], **where: Any
+) -> AuditEntry:
     return AuditEntry.objects.create(
         actor=actor,
-        actor_name=called or name_of(actor),
+        actor_name=called,
         action=action,
-        facts=stored,
-        text=worded(action, stored),
-        subject_type=_kind(subject),
-        subject_id=subject.pk,
-        subject=cut(str(subject), MAX_SUBJECT),
-        place_type=_kind(place),
-        place_id=place.pk,
+        facts=facts,
+        text=worded(action, facts),
         changes=[change.as_json() for change in changes],
+        **where,
     )
 
 
@@ -141,14 +145,9 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
         ]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
         has_sentence = f"{DELETED}/{kind}" in ACTIONS
-        record(
-            f"{DELETED}/{kind}" if has_sentence else DELETED,
-            actor=by,
-            subject=present,
-            place=place,
-            facts={"name": present} if has_sentence else {"name": present, "kind": kind},
-            changes=[Change(ROWS, stored, None)],
-        )
+        facts: dict[str, object] = {"name": present} if has_sentence else {"name": present, "kind": kind}
+        key, changes = f"{DELETED}/{kind}" if has_sentence else DELETED, [Change(ROWS, stored, None)]
+        record(key, actor=by, subject=present, place=place, facts=facts, changes=changes)
         present.delete()
 
 
@@ -172,20 +171,10 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
                 if type(row.object)._default_manager.filter(pk=row.object.pk).exists():  # noqa: SLF001
                     raise NotRestored(_("%(name)s is there already") % {"name": entry.subject})
                 row.save(force_insert=True)
-            facts = {"name": entry.subject}
-            AuditEntry.objects.create(
-                actor=by,
-                actor_name=name_of(by),
-                action=RESTORED,
-                facts=facts,
-                text=worded(RESTORED, facts),
-                subject_type=entry.subject_type,
-                subject_id=entry.subject_id,
-                subject=entry.subject,
-                place_type=entry.place_type,
-                place_id=entry.place_id,
-                changes=[Change(ROWS, None, len(rows)).as_json()],
-            )
+            names = ("subject_type", "subject_id", "subject", "place_type", "place_id")
+            where = {name: getattr(entry, name) for name in names}
+            change = Change(ROWS, None, len(rows))
+            _written(by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where)
     except DatabaseError as refused:
         words = _("%(name)s cannot be brought back: something else has its place or its name")
         raise NotRestored(words % {"name": entry.subject}) from refused

@@ -94,18 +94,10 @@ def limits_for_organisers() -> Limits:
     return _limits(seconds, settings.SCORING_MEMORY_MB, **bounds)
 
 
-def _limits(seconds: int, memory_mb: int, *, file_mb: int, total_mb: int, total_files: int) -> Limits:
-    return Limits(
-        cpu_seconds=seconds,
-        # On a busy machine a second of computing takes longer.
-        wall_seconds=3 * seconds,
-        memory_mb=memory_mb,
-        file_mb=file_mb,
-        total_mb=total_mb,
-        total_files=total_files,
-        max_files=64,
-        max_processes=0,
-    )
+def _limits(seconds: int, memory_mb: int, **bounds: int) -> Limits:
+    # On a busy machine a second of computing takes longer.
+    times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
+    return Limits(**times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds)
 
 
 @contextmanager

@@ -247,6 +247,7 @@ def bucket_at(address: str) -> Bucket:
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
     prefix = parts.path.strip("/")
+    server = urlsplit(options.get("endpoint", "https://amazon"))
     is_sound = (
         parts.scheme == "s3"
         and parts.netloc
@@ -255,18 +256,13 @@ def bucket_at(address: str) -> Bucket:
         and not {"", ".", ".."} & set(prefix.split("/") if prefix else ())
         and set(options) <= {"endpoint", "region", "addressing"}
         and options.get("addressing", "auto") in ("auto", "path", "virtual")
-        and _is_server(options.get("endpoint"))
+        and server.scheme in ("http", "https")
+        and server.hostname
+        and not server.username
     )
     if not is_sound:
         raise ValueError
     return Bucket(name=parts.netloc, prefix=prefix, **options)
-
-
-def _is_server(address: str | None) -> bool:
-    if address is None:
-        return True
-    parts = urlsplit(address)
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
 
 
 def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:

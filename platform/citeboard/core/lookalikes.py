@@ -34,14 +34,8 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
     def __init__(self, of: str, **facts: Any) -> None:
         self.of = of
-        bounds = {
-            "max_length": MAX_SKELETON,
-            "db_index": True,
-            "editable": False,
-            "default": "",
-            "db_default": "",
-        }
-        super().__init__(**{**bounds, **facts})
+        bounds = {"max_length": MAX_SKELETON, "default": "", "db_default": ""}
+        super().__init__(**{**bounds, "db_index": True, "editable": False, **facts})
 
     def deconstruct(self) -> Any:
         name, path, arguments, facts = super().deconstruct()

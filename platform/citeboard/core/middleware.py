@@ -229,12 +229,7 @@ class LanguageMiddleware(Middleware):
 def remember(response: HttpResponseBase, name: str, value: str) -> None:
     """For a year, in a cookie that scripts do not read."""
     response.set_cookie(
-        name,
-        value,
-        max_age=A_YEAR,
-        httponly=True,
-        secure=settings.SESSION_COOKIE_SECURE,
-        samesite="Lax",
+        name, value, max_age=A_YEAR, httponly=True, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax"
     )
 
 

@@ -37,18 +37,21 @@ def plain_paragraphs(text: str) -> str:
     return plain_text(text, keep="\n\t").strip()
 
 
+def too_long(text: str, most: int, words: str) -> str:
+    """The words with the number of characters ``found`` and the ``most``; empty where the text fits."""
+    sizes = {"found": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
+    return words % {**sizes, "characters": sizes["found"]} if len(text) > most else ""
+
+
 def check_length(field: str, text: str, most: int, words: str) -> None:
-    if len(text) > most:
-        sizes = {"characters": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
-        raise ValidationError({field: words % sizes})
+    if fault := too_long(text, most, words):
+        raise ValidationError({field: fault})
 
 
 def checked_description(text: str) -> str:
     plain = plain_paragraphs(text)
-    if len(plain) > MAX_DESCRIPTION:
-        words = _("the description has %(found)s characters; at most %(most)s fit")
-        words %= {"found": f"{len(plain):,}", "most": f"{MAX_DESCRIPTION:,}"}
-        raise ValidationError({"description": words})
+    words = _("the description has %(found)s characters; at most %(most)s fit")
+    check_length("description", plain, MAX_DESCRIPTION, words)
     return plain
 
 

@@ -143,7 +143,7 @@ class MailedInvitation(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address"),
+            models.UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address")
         ]
 
     def __str__(self) -> str:

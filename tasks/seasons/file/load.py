@@ -74,12 +74,7 @@ def load_season(
 
 
 def load_season_text(
-    text: bytes,
-    *,
-    by: User,
-    slug: str = "",
-    decisions: Decisions = UNDECIDED,
-    dry_run: bool = False,
+    text: bytes, *, by: User, slug: str = "", decisions: Decisions = UNDECIDED, dry_run: bool = False
 ) -> Loaded:
     """The same for a season file that was sent alone: the files that it names stay as the site has them."""
     return apply_entry(_alone(text, slug), reason="", decisions=decisions, dry_run=dry_run, by=by)

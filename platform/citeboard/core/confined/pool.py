@@ -135,7 +135,8 @@ class Pool:
                     self.turns.charge(turn, time.monotonic() - began)
                     return None
                 log.warning("The fork server %s is lost", server.pid)
-                self._replace(server)
+                with self._starting:
+                    server.close()
                 if is_last:
                     # So it is on a machine that is far too busy.
                     raise PoolFull from None
@@ -159,12 +160,6 @@ class Pool:
                             shutil.rmtree(folder, ignore_errors=True)
                 self._server = ForkServer(self._setup.command, environment(self._setup.path))
             return self._server
-
-    def _replace(self, lost: "ForkServer") -> None:
-        with self._starting:
-            if self._server is lost:
-                self._server = None
-                lost.close()
 
 
 def _result(code: int | None, folder: Path, work: Work) -> Any:
@@ -301,7 +296,8 @@ class ForkServer:
         }
         message = json.dumps(order).encode()
         line, theirs = socket.socketpair()
-        with theirs, _opened(folder) as descriptor, self._sending:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with theirs, self._sending:
             try:
                 self._orders.settimeout(MAX_SILENCE)
                 socket.send_fds(
@@ -311,6 +307,8 @@ class ForkServer:
             except OSError as gone:
                 line.close()
                 raise ServerLost("the server takes no work") from gone
+            finally:
+                os.close(descriptor)
         return line
 
     def close(self) -> None:
@@ -318,15 +316,6 @@ class ForkServer:
         if self._owner == os.getpid():
             self._process.kill()
             self._process.wait()
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 class Written:

@@ -16,10 +16,6 @@ from citeboard.core.storage import FolderStorage
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-class _Stream(FileResponse):
-    block_size = 1 << 16
-
-
 class _Part:
     def __init__(self, file: File[Any], length: int) -> None:
         self._file = file
@@ -51,13 +47,14 @@ def download(
         )
     start, end = span or (0, size)
     file.seek(start)
-    response = _Stream(
+    response = FileResponse(
         _Part(file, end - start),
         as_attachment=True,
         filename=filename,
         content_type=content_type,
         status=200 if span is None else 206,
     )
+    response.block_size = 1 << 16
     response["Content-Length"] = str(end - start)
     response["Accept-Ranges"] = "bytes"
     response["ETag"] = tag

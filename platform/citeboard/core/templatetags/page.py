@@ -89,14 +89,10 @@ def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
     return format_html("<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative", zone))
 
 
+@register.simple_tag(name="instant_in")
 @register.simple_tag
-def instant(at: dt.datetime) -> SafeString:
-    return _time(at, "instant")
-
-
-@register.simple_tag
-def instant_in(at: dt.datetime, zone: str) -> SafeString:
-    """The instant in the zone of its season or phase: one instant has one name on a page."""
+def instant(at: dt.datetime, zone: str = "UTC") -> SafeString:
+    """In the zone of its season or phase: one instant has one name on a page."""
     return _time(at, "instant", zone)
 
 
