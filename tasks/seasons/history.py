@@ -75,24 +75,21 @@ class NotDeleted(Refused):
 
 
 def delete_phase(*, phase: Phase, by: User) -> None:
-    season = phase.task.season
-    try:
-        with transaction.atomic(), nothing_early(season, by=by):
-            audit.delete(row=phase, place=season, by=by)
-            bump_versions(season)
-    except ProtectedError as kept:
-        raise NotDeleted(
-            _("%(phase)s has runs, which stay; it can be closed and hidden") % {"phase": phase}
-        ) from kept
+    refusal = _("%(phase)s has runs, which stay; it can be closed and hidden") % {"phase": phase}
+    _delete(phase, phase.task.season, by, refusal)
 
 
 def delete_task(*, task: Task, by: User) -> None:
+    refusal = _("%(task)s has runs, which stays; its phases can be closed and hidden")
+    if Gold.objects.filter(task=task).exists():
+        refusal = _("%(task)s has gold, which stays; its phases can be closed and hidden")
+    _delete(task, task.season, by, refusal % {"task": task})
+
+
+def _delete(row: Task | Phase, season: Season, by: User, refusal: str) -> None:
     try:
-        with transaction.atomic(), nothing_early(task.season, by=by):
-            audit.delete(row=task, place=task.season, by=by)
+        with transaction.atomic(), nothing_early(season, by=by):
+            audit.delete(row=row, place=season, by=by)
+            bump_versions(season)
     except ProtectedError as kept:
-        if Gold.objects.filter(task=task).exists():
-            words = _("%(task)s has gold, which stays; its phases can be closed and hidden")
-        else:
-            words = _("%(task)s has runs, which stays; its phases can be closed and hidden")
-        raise NotDeleted(words % {"task": task}) from kept
+        raise NotDeleted(refusal) from kept

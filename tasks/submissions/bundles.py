@@ -19,7 +19,6 @@ from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
 from tasks.submissions import refusals, run_card
 from tasks.submissions.submit import (
-    Unread,
     check_entry,
     check_look,
     check_registered,
@@ -27,6 +26,7 @@ from tasks.submissions.submit import (
     queue_run,
     require_terms,
     sent_again,
+    unread_facts,
     unread_findings,
 )
 from tasks.submissions.uploads import Upload, checksum, discard, stored_run
@@ -134,7 +134,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         own = _said_by_type(parts, said, figures, metadata, run_card.sender_of(user, upload, team))
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
-        unread = Unread.of(metadata, is_named=bool(tasks))
+        unread = unread_facts(metadata, is_named=bool(tasks))
         parts = _unread_parts(season, upload, phase, tasks, team)
         own = _said_by_type(parts, said, figures, None, None)
         about = {part.phase.pk: own[part.phase.task.type] for part in parts}
@@ -147,7 +147,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         if before := _sent_before(season, team, details, sha256):
             discard(stored.file)
             return before
-        parts = [_asked_again(part, team, upload) for part in parts]
+        phases = Phase.objects.select_related("task__season")
+        parts = [_entered(replace(part, phase=phases.get(pk=part.phase.pk)), team, upload) for part in parts]
         _refuse(parts)
         at = timezone.now()
         bundle = Bundle.objects.create(
@@ -269,24 +270,17 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
 
 def _unread_parts(season: Season, upload: Upload, phase: str, tasks: Sequence[str], team: Team) -> list[Part]:
     """One for each task that may be meant; of tasks that nobody has named, those that take a run."""
-    found, now = [], timezone.now()
-    for open_phase in open_phases(season, phase, tasks, upload.begun_at):
-        part = Part(phase=open_phase, findings=unread_findings())
-        try:
-            check_entry(open_phase, team, now, upload.begun_at, upload.size)
-        except refusals.RunNotTaken as refused:
-            part = replace(part, refusal=refused)
-        found.append(part)
+    phases = open_phases(season, phase, tasks, upload.begun_at)
+    found = [_entered(Part(phase=one, findings=unread_findings()), team, upload) for one in phases]
     return found if tasks else [part for part in found if part.is_good] or found
 
 
-def _asked_again(part: Part, team: Team, upload: Upload) -> Part:
-    phase = Phase.objects.select_related("task__season").get(pk=part.phase.pk)
+def _entered(part: Part, team: Team, upload: Upload) -> Part:
     try:
-        facts = check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
+        facts = check_entry(part.phase, team, timezone.now(), upload.begun_at, upload.size)
     except refusals.RunNotTaken as refused:
-        return replace(part, phase=phase, refusal=refused)
-    return replace(part, phase=phase, facts=facts)
+        return replace(part, refusal=refused)
+    return replace(part, facts=facts)
 
 
 def check_bundle(  # noqa: PLR0913  (each is a field of the form)

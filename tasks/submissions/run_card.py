@@ -2,10 +2,12 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -36,6 +38,7 @@ from tasks.types.problems import fatal, from_values
 READING = "tasks.submissions.reading"
 READER = f"{READING}:metadata"
 _DATE = re.compile(r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown")
+T = TypeVar("T")
 _NAME = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
 
 
@@ -150,26 +153,27 @@ def read_metadata(upload: Upload, task_type: TaskType, sender: Sender | None) ->
     except ValidationError as faults:
         words = "; ".join(f"{name}: {' '.join(errors)}" for name, errors in faults.message_dict.items())
         raise ValidationError({"metadata": f"{upload.filename}: {words}"}) from faults
-    return Metadata(
-        description=shortened_description(said["description"]),
-        card=card,
-        figures=readable_figures(task_type, said["figures"]),
-    )
+    return _metadata(task_type, said, card)
 
 
 def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata:
     """What the header of a run says; what cannot be meant is passed over, since no score depends on it."""
-    card: dict[str, str] = {}
-    for name, value in said["card"].items():
-        try:
-            card |= checked_card({name: value})
-        except ValidationError:
-            continue
-    return Metadata(
-        description=shortened_description(said["description"]),
-        card=card,
-        figures=readable_figures(task_type, said["figures"]),
-    )
+    return _metadata(task_type, said, _passing(checked_card, said["card"]))
+
+
+def _metadata(task_type: TaskType, said: Mapping[str, Any], card: Mapping[str, str]) -> Metadata:
+    description = plain_paragraphs(said["description"])[:MAX_DESCRIPTION].rstrip()
+    figures = _passing(partial(checked_figures, task_type), said["figures"])
+    return Metadata(description=description, card=card, figures=figures)
+
+
+def _passing(check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]) -> dict[str, T]:
+    """What can be meant of it, name by name."""
+    found: dict[str, T] = {}
+    for name, value in given.items():
+        with suppress(ValidationError):
+            found |= check({name: value})
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,10 +279,6 @@ def checked_details(
     return given
 
 
-def shortened_description(text: str) -> str:
-    return plain_paragraphs(text)[:MAX_DESCRIPTION].rstrip()
-
-
 @dataclass(frozen=True, kw_only=True)
 class TeamMeasure:
     """What a number is of; ``highest`` is the largest that can be meant, in ``unit``."""
@@ -362,16 +362,6 @@ def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[st
             found[name] = number
     if faults:
         raise ValidationError(faults)
-    return found
-
-
-def readable_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, value in given.items():
-        try:
-            found |= checked_figures(task_type, {name: value})
-        except ValidationError:
-            continue
     return found
 
 

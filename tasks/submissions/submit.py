@@ -91,7 +91,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     # What is refused in any case is refused before the file is read, and asked again under the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
-    unread: Unread | None = None
+    unread = None
     try:
         sender = run_card.sender_of(user, upload, team)
         about = (
@@ -102,7 +102,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         found = _checked(phase, upload, user, team)
         said = said.before(about).before(found.about)
     except PoolFull:
-        found, unread = unread_findings(), Unread.of(metadata)
+        found, unread = unread_findings(), unread_facts(metadata)
     upload.step_aside()
     with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
         lock_entry(phase, team)
@@ -227,7 +227,7 @@ def queue_run(
     found: run_card.Findings,
     said: run_card.Metadata,
     place: int | None = None,
-    unread: "Unread | None" = None,
+    unread: dict[str, Any] | None = None,
     replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
@@ -255,7 +255,7 @@ def queue_run(
     if replaced is not None:
         Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
     if unread is not None:
-        keep_unread(submission, unread)
+        LateReading.objects.create(submission=submission, **unread)
     if stored.is_checked:
         create_jobs(submission, _current_gold(phase))
     else:
@@ -327,32 +327,18 @@ def midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
 HEADER = f"{run_card.READING}:header"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unread:
+def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str, Any]:
     """The file of ir_metadata, and whether the sender has named the task."""
-
-    metadata: bytes = b""
-    name: str = ""
-    is_named: bool = True
-
-    @classmethod
-    def of(cls, metadata: Upload | None, *, is_named: bool = True) -> "Unread":
-        if metadata is None:
-            return cls(is_named=is_named)
-        with metadata.path.open("rb") as file:
-            # A byte more than it may have, so that its reader says so.
-            content = file.read(MAX_FILE + 1)
-        return cls(metadata=content, name=metadata.filename, is_named=is_named)
+    if metadata is None:
+        return {"is_named": is_named}
+    with metadata.path.open("rb") as file:
+        # A byte more than it may have, so that its reader says so.
+        content = file.read(MAX_FILE + 1)
+    return {"metadata": content, "metadata_name": metadata.filename, "is_named": is_named}
 
 
 def unread_findings() -> run_card.Findings:
     return run_card.Findings(problems=[run_card.checked_later(is_busy=True)], is_read=False)
-
-
-def keep_unread(submission: Submission, unread: Unread) -> None:
-    LateReading.objects.create(
-        submission=submission, metadata=unread.metadata, metadata_name=unread.name, is_named=unread.is_named
-    )
 
 
 def read_late(submission: Submission, run: Path, folder: Path) -> Callable[[], None] | None:

@@ -213,7 +213,7 @@ def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
     return len(unnamed)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class StoredRun:
     file: str
     filename: str
@@ -234,13 +234,7 @@ def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[Sto
     with upload.path.open("rb") as content:
         file = storage.runs.save(name, File(content))
     try:
-        yield StoredRun(
-            file=file,
-            filename=upload.filename,
-            sha256=sha256,
-            size=upload.path.stat().st_size,
-            is_checked=is_checked,
-        )
+        yield StoredRun(file, upload.filename, sha256, upload.size, is_checked)
     except (OperationalError, InterfaceError):
         raise
     except BaseException:

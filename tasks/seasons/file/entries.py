@@ -1,7 +1,6 @@
 """A season file as it stands: every value read and judged by itself, before anything else is looked at."""
 
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
-from tasks.seasons.file.licences import UnknownLicence, checked_licence
+from tasks.seasons.file.licences import checked_licence
 from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
 from tasks.seasons.own_measures import MeasuresRefused, bring_measures
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
@@ -199,7 +198,7 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
     licence = table.text("licence", "", longest=Season.field("licence").max_length)
     try:
         licence = checked_licence(licence)
-    except UnknownLicence as unknown:
+    except ValueError as unknown:
         table.refuse("licence", str(unknown))
     season = SeasonEntry(
         table=table,
@@ -487,11 +486,9 @@ def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:
 
 
 def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
-    listed = list(names)
-    counts = Counter(value for *_rest, value in listed if value)
     seen: set[str] = set()
-    for table, key, value in listed:
-        if counts[value] > 1 and value in seen:
+    for table, key, value in names:
+        if value and value in seen:
             words = _("%(key)s “%(value)s” is given a second time")
             table.refuse(key, words % {"key": key, "value": value})
         seen.add(value)

@@ -9,10 +9,6 @@ from tasks.seasons.file.tables import near
 _JOINED_BY = {"AND", "OR", "WITH"}
 
 
-class UnknownLicence(ValueError):
-    """What looks like an identifier and is none; the message names the nearest."""
-
-
 def spdx(licence: str) -> str | None:
     """The SPDX expression as it is written there; None for other words.
 
@@ -28,7 +24,7 @@ def spdx(licence: str) -> str | None:
 
 
 def checked_licence(text: str) -> str:
-    """As SPDX writes it; a licence in words stays as it is. Raises UnknownLicence for a word that is none."""
+    """As SPDX writes it; a licence in words stays as it is. Raises ValueError for a word that is none."""
     words = text.split()
     known = spdx(text) if words else ""
     if known is not None:
@@ -38,7 +34,7 @@ def checked_licence(text: str) -> str:
         return text
     unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip("()")
     named = {"name": unknown, "near": near(unknown, [row["id"] for row in LICENSES.values()])}
-    raise UnknownLicence(
-        _("“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words")
-        % named
+    refusal = _(
+        "“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words"
     )
+    raise ValueError(refusal % named)

@@ -108,9 +108,7 @@ def apply_entry(
                 differences = plan.differences(season)
                 rows = entries.rows_of(season) if season.pk else {}
                 changes = [f"{prefix}: new" for prefix in plan.facts if prefix not in rows]
-                changes += [f"{key}: new" for key in plan.new_gold()]
-                changes += plan.results.store()
-                changes += plan.new_baselines()
+                changes += plan.new_files()
                 transaction.set_rollback(True)
             return Loaded(
                 season=season,

@@ -159,6 +159,11 @@ class Plan:
     def facts(self) -> dict[str, Facts]:
         return facts_of(self.entry, self.placements)
 
+    @property
+    def roles_in_file(self) -> dict[str, str]:
+        addresses = with_account(self.entry.roles)
+        return {organiser_key(address): self.entry.roles[address] for address in addresses}
+
     def facts_for(self, prefix: str) -> Facts:
         facts = self.facts[prefix]
         return {name: value for name, value in facts.items() if key_of(prefix, name) not in self.stays}
@@ -183,10 +188,8 @@ class Plan:
                 key = gold_key(task, split)
                 compared.append((key, remembered.get(key, UNSAID), present.digest, prepared.digest))
         # Those whom the file names, and those whom it named and names no more.
-        in_site = roles_in_site(season)
-        in_file = {
-            organiser_key(address): self.entry.roles[address] for address in with_account(self.entry.roles)
-        }
+        people = season.organisers.values_list("user__email", "role")
+        in_site, in_file = {organiser_key(address): role for address, role in people}, self.roles_in_file
         for key in [*in_file, *self.removed_roles(remembered)]:
             last = remembered.get(key, False)
             # Earlier releases kept that somebody was an organiser and knew nothing of helpers.
@@ -210,9 +213,7 @@ class Plan:
             for name, value in facts.items()
         }
         values |= {gold_key(task, split): prepared.digest for (task, split), prepared in self.gold.items()}
-        values |= {
-            organiser_key(address): self.entry.roles[address] for address in with_account(self.entry.roles)
-        }
+        values |= self.roles_in_file
         return values | ({TERMS_KEY: self.entry.terms} if self.entry.terms else {})
 
     def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
@@ -220,10 +221,11 @@ class Plan:
         named = {organiser_key(address) for address in self.entry.roles}
         return [key for key in remembered if named and key.startswith(organiser_key("")) and key not in named]
 
-    def new_gold(self) -> list[str]:
-        return [gold_key(*name) for name in self.gold if present_gold(self.entry, *name) is None]
-
-    def new_baselines(self) -> Iterator[str]:
+    def new_files(self) -> Iterator[str]:
+        for name in self.gold:
+            if present_gold(self.entry, *name) is None:
+                yield f"{gold_key(*name)}: new"
+        yield from self.results.store()
         baselines = Submission.objects.filter(
             phase__task__season__slug=self.entry.slug, kind=Submission.Kind.BASELINE, built_in=""
         ).order_by("-number")
@@ -247,11 +249,6 @@ class Plan:
 def remembered_of(season: Season) -> Mapping[str, Any]:
     file = SeasonFile.objects.filter(season=season.pk).first()
     return file.values if file else {}
-
-
-def roles_in_site(season: Season) -> dict[str, str]:
-    rows = season.organisers.values_list("user__email", "role")
-    return {organiser_key(address): role for address, role in rows}
 
 
 def with_account(addresses: Iterable[str]) -> list[str]:

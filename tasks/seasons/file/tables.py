@@ -68,11 +68,8 @@ class Table:
     def slug(self, name: str, default: object = REQUIRED) -> str:
         value = self.text(name, default, longest=60)
         if value and not _SLUG.fullmatch(value):
-            self.refuse(
-                name,
-                _("“%(value)s” cannot stand in an address") % {"value": value},
-                _("small letters, digits and single hyphens"),
-            )
+            words = _("“%(value)s” cannot stand in an address") % {"value": value}
+            self.refuse(name, words, _("small letters, digits and single hyphens"))
         return value
 
     def choice(self, name: str, choices: Sequence[str], default: object = REQUIRED) -> str:
@@ -96,11 +93,11 @@ class Table:
             return None
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
-        if most == _LARGEST:
-            expected = _("a whole number from %(least)s; leave it out for no limit") % {"least": least}
-        else:
-            words = _("a whole number from %(least)s to %(most)s; leave it out for no limit")
-            expected = words % {"least": least, "most": f"{most:,}"}
+        expected = (
+            _("a whole number from %(least)s; leave it out for no limit")
+            if most == _LARGEST
+            else _("a whole number from %(least)s to %(most)s; leave it out for no limit")
+        ) % {"least": least, "most": f"{most:,}"}
         self.refuse(name, self.stated(name, value, value if isinstance(value, int) else None), expected)
         return None
 
