@@ -301,13 +301,8 @@ AUTHENTICATION_BACKENDS = [
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
@@ -519,22 +514,21 @@ Q_CLUSTER = {
     **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
 }
 
+_OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
+_IN_MEMORY = f"{_BACKENDS}.locmem.LocMemCache"
 # Of a site without Redis; they also stand in where there is one, while it is away.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
     # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
     # it holds nothing else, so that no number of requests can push a count out.
-    "default": {"BACKEND": "citeboard.core.caches.LimitsCache"},
+    "default": {"BACKEND": f"{_OURS}.LimitsCache"},
     # What follows from scores and takes long to find: ranks, tests, counts of labels.
-    "results": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "results"},
+    "results": {"BACKEND": _IN_MEMORY, "LOCATION": "results"},
     # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
-    "queue": {
-        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
-        "LOCATION": DATA_DIR / "queue",
-    },
+    "queue": {"BACKEND": f"{_BACKENDS}.filebased.FileBasedCache", "LOCATION": DATA_DIR / "queue"},
 }
 CACHES: dict[str, dict[str, Any]] = {
     name: {
-        "BACKEND": "citeboard.core.caches.SharedCache",
+        "BACKEND": f"{_OURS}.SharedCache",
         "LOCATION": REDIS_CACHE_URL if name == "results" else REDIS_URL,
         "KEY_PREFIX": name,
         "OPTIONS": {"instead": own},
@@ -544,17 +538,9 @@ CACHES: dict[str, dict[str, Any]] = {
     for name, own in _OWN_CACHES.items()
 } | {
     # Pages as visitors get them; so many in each process.
-    "pages": {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "LOCATION": "pages",
-        "OPTIONS": {"MAX_ENTRIES": 300},
-    },
+    "pages": {"BACKEND": _IN_MEMORY, "LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 300}},
     # Boards as they were computed, for other views of them and for who is signed in; so many in each process.
-    "boards": {
-        "BACKEND": "citeboard.core.caches.ObjectCache",
-        "LOCATION": "boards",
-        "OPTIONS": {"MAX_ENTRIES": 48},
-    },
+    "boards": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "boards", "OPTIONS": {"MAX_ENTRIES": 48}},
 }
 
 # -- The API ------------------------------------------------------------------------------------------
@@ -566,10 +552,7 @@ API_REQUESTS_PER_MINUTE = _env.integer(
     low=1,
 )
 API_ANONYMOUS_REQUESTS_PER_MINUTE = _env.integer(
-    "CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE",
-    600,
-    "The same without signing in, for one address.",
-    low=1,
+    "CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE", 600, "The same without signing in, for one address.", low=1
 )
 API_UPLOADS_PER_MINUTE = _env.integer(
     "CITEBOARD_API_UPLOADS_PER_MINUTE",

@@ -121,8 +121,6 @@ def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> H
 
 @dataclass(frozen=True)
 class GoingOn:
-    """What an organiser has typed so that an act is done nevertheless."""
-
     task: str
     reason: str
 

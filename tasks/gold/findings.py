@@ -99,7 +99,6 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def keys_in(value: Any) -> Iterator[str]:
-    """The names of instances in an index."""
     for key, one in value.items() if isinstance(value, Mapping) else ():
         yield key
         yield from keys_in(one)

@@ -31,8 +31,6 @@ DIGEST = 16
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedGold:
-    """Gold that was read and found sound, packed in a folder of this machine."""
-
     folder: Path
     digest: str
     instances: int

@@ -188,8 +188,6 @@ class _Version(NamedTuple):
 
 
 class _Listed(Aggregate):
-    """All rows as one list in JSON."""
-
     function = "JSON_GROUP_ARRAY"
     output_field = JSONField()
 

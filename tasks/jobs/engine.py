@@ -209,7 +209,6 @@ def requeue(job: Job, reason: str, *, is_counted: bool = True, **facts: object) 
 
 
 def release(job: Job) -> bool:
-    """Leave the job to another worker, in good order: this attempt is not counted."""
     return requeue(job, kind_of(job).stopped_reason, is_counted=False)
 
 

@@ -46,7 +46,6 @@ class MeasuresFile(models.Model):
 
 
 def may_be_run(text: str) -> bool:
-    """Whether this site computes by the file, as things stand."""
     if is_trusted(text):
         return True
     if settings.OWN_MEASURES == "nobody" or not closes_all():
@@ -56,7 +55,6 @@ def may_be_run(text: str) -> bool:
 
 
 def keep(task_type: TaskType) -> Declaration:
-    """The row of a declared task, made where there is none yet."""
     assert task_type.declared is not None, "a built-in type is no row"
     files = dict(task_type.declared.files)
     text = json.dumps(files, ensure_ascii=False, sort_keys=True)

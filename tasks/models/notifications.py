@@ -79,8 +79,6 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
 
 class Notification(models.Model):
-    """What one person is told of one event."""
-
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
     kind = models.CharField(max_length=30)
     event = models.CharField(max_length=160, help_text="What happened, once.")
@@ -210,8 +208,6 @@ class Announcement(models.Model):
 
 
 class AnnouncementEdit(models.Model):
-    """What an announcement said until it was edited."""
-
     announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="edits")
     text = models.TextField()
     until = models.DateTimeField(default=timezone.now)

@@ -273,12 +273,10 @@ class Season(Configured):
 
     @property
     def asks(self) -> list[str]:
-        """Fields of a person that are given with the acceptance of its terms."""
         return [name for name in ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
 
     @property
     def dates(self) -> dict[str, dt.datetime]:
-        """Those of its calendar that are set, by the field's name."""
         return {name: at for name in SEASON_DATES if (at := getattr(self, name))}
 
     @classmethod

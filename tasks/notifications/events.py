@@ -37,24 +37,16 @@ def notify(
     already = models.Notification.objects.filter(event=event).values_list("user", flat=True)
     told = channels(sorted(set(people).difference(already)), kind)
     now = timezone.now()
+    place = season.pk if season else phase.task.season_id if phase else None
+    columns: dict[str, Any] = {"kind": kind, "event": event, "season_id": place, "phase": phase, "team": team}
+    columns |= {"submission": submission, "facts": dict(facts or {}), "created_at": now}
     mails = [person for person, channel in told.items() if channel == Channel.MAIL]
     with transaction.atomic():
         due = now if kind in OF_DATES else due_at(event, now)
         posted = models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due)
         jobs = dict(zip(mails, posted, strict=True))
         rows = [
-            models.Notification(
-                user_id=person,
-                kind=kind,
-                event=event,
-                season_id=season.pk if season else phase.task.season_id if phase else None,
-                phase=phase,
-                team=team,
-                submission=submission,
-                facts=dict(facts or {}),
-                created_at=now,
-                job=jobs.get(person),
-            )
+            models.Notification(user_id=person, job=jobs.get(person), **columns)
             for person, channel in told.items()
             if channel != Channel.NONE
         ]
@@ -86,7 +78,6 @@ def participants_of(season: models.Season) -> list[int]:
 
 
 def without(people: Iterable[int], person: User | None) -> list[int]:
-    """Nobody is told of what they did themselves."""
     return [own for own in people if person is None or own != person.pk]
 
 

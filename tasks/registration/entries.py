@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core import audit
+from citeboard.core.instants import utc_minute
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import plain_paragraphs
 from citeboard.core.refusals import Refused
@@ -94,7 +95,6 @@ def any_invitation(secret: str) -> Invitation | MailedInvitation:
 
 
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
-    """Take the place that an invitation offers; one by e-mail is used up."""
     with transaction.atomic():
         locked(invitation.team)
         standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = Invitation.objects.all()
@@ -214,22 +214,18 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
 def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
-        raise EntryRefused(
-            _("the teams of %(season)s keep their members since %(instant)s")
-            % {"season": season, "instant": f"{until.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"}
-        )
+        words = _("the teams of %(season)s keep their members since %(instant)s")
+        raise EntryRefused(words % {"season": season, "instant": utc_minute(until)})
 
 
 def check_size(season: Season, members: int) -> None:
     if season.max_team_size is not None and members > season.max_team_size:
-        raise EntryRefused(
-            ngettext(
-                "a team has at most %(number)s member in %(season)s",
-                "a team has at most %(number)s members in %(season)s",
-                season.max_team_size,
-            )
-            % {"number": season.max_team_size, "season": season}
+        words = ngettext(
+            "a team has at most %(number)s member in %(season)s",
+            "a team has at most %(number)s members in %(season)s",
+            season.max_team_size,
         )
+        raise EntryRefused(words % {"number": season.max_team_size, "season": season})
 
 
 def _check_list(season: Season, people: QuerySet[User]) -> None:

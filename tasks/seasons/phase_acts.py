@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import WITHOUT_END, utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold.early import nothing_early
@@ -126,7 +126,7 @@ def describe_board(phase: Phase) -> str:
         return first
     return _("%(audience)s, from %(instant)s %(then)s") % {
         "audience": first,
-        "instant": f"{_clock(phase.board_from)} UTC",
+        "instant": utc_minute(phase.board_from),
         "then": Phase.Audience(phase.board_then).label,
     }
 
@@ -174,7 +174,7 @@ def _freeze(
 ) -> Phase:
     ends = {"first": frozen_from, "last": frozen_until}
     key = "board-frozen/until" if frozen_until else "board-frozen" if frozen_from else "board-frozen/not"
-    facts = {name: f"{_clock(instant)} UTC" for name, instant in ends.items() if instant is not None}
+    facts = {name: utc_minute(instant) for name, instant in ends.items() if instant is not None}
     _set(phase, by, key, {"frozen_from": frozen_from, "frozen_until": frozen_until}, **facts)
     return phase
 
@@ -182,7 +182,7 @@ def _freeze(
 def describe_freeze(phase: Phase) -> str:
     if phase.frozen_from is None:
         return _("it is not")
-    first = f"{_clock(phase.frozen_from)} UTC"
+    first = utc_minute(phase.frozen_from)
     if phase.frozen_until is None:
         return _("from %(first)s until it is revealed") % {"first": first}
-    return _("from %(first)s until %(last)s") % {"first": first, "last": f"{_clock(phase.frozen_until)} UTC"}
+    return _("from %(first)s until %(last)s") % {"first": first, "last": utc_minute(phase.frozen_until)}

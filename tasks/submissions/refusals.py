@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from citeboard.core.instants import utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
@@ -64,19 +65,15 @@ class QuotaExceeded(RunNotTaken):
 
     def __init__(self, left: int, renews_at: dt.datetime | None) -> None:
         self.left, self.renews_at = left, renews_at
-        if renews_at is None:
-            super().__init__(_("no run is left in this phase"))
-        else:
-            words = _("no run is left in this phase; the next may be sent at %(instant)s")
-            super().__init__(words % {"instant": f"{renews_at:%Y-%m-%d %H:%M} UTC"})
+        words = _("no run is left in this phase; the next may be sent at %(instant)s")
+        never = _("no run is left in this phase")
+        super().__init__(words % {"instant": utc_minute(renews_at)} if renews_at else never)
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {"left": self.left, "renews_at": self.renews_at}
 
 
 class StorageUsed(RunNotTaken):
-    """The files of the team take up what a team may have."""
-
     status = 507
 
     def __init__(self, used: int, most: int) -> None:
@@ -93,14 +90,11 @@ class PhaseClosed(RunNotTaken):
     def __init__(self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None) -> None:
         self.opens, self.closes = opens, closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
-        first, last = (f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}" for at in (opens, closes))
-        if self.late_by is None:
-            words = _("runs are accepted from %(first)s to %(last)s UTC") % {"first": first, "last": last}
-        else:
-            words = _(
-                "runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late"
-            ) % {"first": first, "last": last, "duration": exact_duration(self.late_by)}
-        super().__init__(words)
+        first, last = (utc_minute(at).removesuffix(" UTC") for at in (opens, closes))
+        facts = {"first": first, "last": last, "duration": exact_duration(self.late_by or dt.timedelta())}
+        words = _("runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late")
+        in_time = _("runs are accepted from %(first)s to %(last)s UTC")
+        super().__init__((in_time if self.late_by is None else words) % facts)
 
     def answer(self) -> dict[str, object]:
         late_by = None if self.late_by is None else self.late_by.total_seconds()
@@ -108,8 +102,6 @@ class PhaseClosed(RunNotTaken):
 
 
 class NotRegistered(RunNotTaken):
-    """The team takes no part in the season, or its registration is not approved yet."""
-
     status = 403
 
     @classmethod
@@ -122,15 +114,13 @@ class InputsNotReleased(RunNotTaken):
     """Whoever may not have the inputs yet may not learn them from a check either."""
 
     def __init__(self, at: dt.datetime) -> None:
-        moment = f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
         super().__init__(
-            _("the inputs are given out at %(instant)s; runs are checked from then on") % {"instant": moment}
+            _("the inputs are given out at %(instant)s; runs are checked from then on")
+            % {"instant": utc_minute(at)}
         )
 
 
 class TermsNotAccepted(RunNotTaken):
-    """The season has terms that whoever sends or checks a run accepts first."""
-
     status = 403
 
     def __init__(self, season: object, number: int) -> None:

@@ -1,6 +1,5 @@
 """What is done with a run that was sent: taken back, excluded, chosen, put in order, described."""
 
-import datetime as dt
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
+from citeboard.core.instants import utc_minute
 from citeboard.core.plain_text import checked_description, checked_links, too_long
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
@@ -33,12 +33,9 @@ class NotInThisState(Refused):
 
 
 class PhaseOver(NotInThisState):
-    """After a phase its teams change nothing any more."""
-
     def __init__(self, phase: Phase) -> None:
-        closed = f"{phase.closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
         words = _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
-        super().__init__(words % {"phase": phase, "instant": closed})
+        super().__init__(words % {"phase": phase, "instant": utc_minute(phase.closes)})
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:

@@ -43,8 +43,6 @@ MAX_SUFFIX = 12
 
 
 class UploadTooLarge(Refused):
-    """The file has more bytes than a run may have; nothing of it is kept."""
-
     status = 413
 
     def __init__(self, limit: int) -> None:

@@ -108,25 +108,12 @@ def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> No
     told = Delivery.objects.filter(webhook=OuterRef("pk"), event=event)
     webhooks = Webhook.objects.filter(~Exists(told), season=number, is_active=True).select_related("season")
     now = timezone.now()
+    columns: dict[str, Any] = {"event": event, "kind": kind, "created_at": now}
+    payload = {"kind": kind, "event": event, "at": as_json(now), **facts}
     with transaction.atomic():
         jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now, due_at(event, now))
-        Delivery.objects.bulk_create(
-            (
-                Delivery(
-                    webhook=webhook,
-                    job=job,
-                    event=event,
-                    kind=kind,
-                    payload={
-                        "kind": kind,
-                        "event": event,
-                        "season": webhook.season.slug,
-                        "at": as_json(now),
-                        **facts,
-                    },
-                    created_at=now,
-                )
-                for webhook, job in zip(webhooks, jobs, strict=True)
-            ),
-            ignore_conflicts=True,
-        )
+        rows = [
+            Delivery(webhook=own, job=job, payload={**payload, "season": own.season.slug}, **columns)
+            for own, job in zip(webhooks, jobs, strict=True)
+        ]
+        Delivery.objects.bulk_create(rows, ignore_conflicts=True)

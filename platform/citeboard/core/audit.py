@@ -90,7 +90,6 @@ def history(place: Model) -> QuerySet[AuditEntry]:
 
 
 def about(*subjects: Model) -> QuerySet[AuditEntry]:
-    """Of subjects of one kind."""
     numbers = [subject.pk for subject in subjects]
     return AuditEntry.objects.filter(subject_type=_kind(subjects[0]), subject_id__in=numbers)
 

@@ -144,12 +144,9 @@ def ready(request: HttpRequest) -> JsonResponse:
         note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:
         note_recovery(what)
-    reason = (
-        {"reason": next(lack.reason for lack in lacking if part_asked in lack.stops)}
-        if status != "ready"
-        else {}
-    )
-    response = JsonResponse({"status": status, **reason, **facts}, status=200 if status == "ready" else 503)
+    reasons = [("reason", lack.reason) for lack in lacking if part_asked in lack.stops]
+    code = 200 if status == "ready" else 503
+    response = JsonResponse({"status": status, **dict(reasons[:1]), **facts}, status=code)
     # Django writes no line of its own about the answer.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

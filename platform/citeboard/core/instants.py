@@ -94,6 +94,10 @@ def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
 
 
+def utc_minute(at: dt.datetime) -> str:
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+
+
 def _clock(text: str) -> dt.datetime:
     try:
         return dt.datetime.fromisoformat(text) if len(text) > len("2026-05-01") else _other(text)

@@ -14,8 +14,6 @@ _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class RequestIdFilter(logging.Filter):
-    """Gives every record the id of the request that it belongs to."""
-
     def filter(self, record: logging.LogRecord) -> bool:
         name = request_id.get()
         if name == "-":

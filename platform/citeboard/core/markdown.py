@@ -68,7 +68,6 @@ GROUPS = {
 }
 MAX_FOUND = 30
 EXCERPT = 220
-_READER = MarkdownIt("commonmark").enable("table")
 
 
 @dataclass(frozen=True)
@@ -140,13 +139,13 @@ def _excerpt(text: str, words: Sequence[str]) -> str:
 
 def _guide(slug: str, text: str, slugs: set[str]) -> Guide:
     """The title is the page's heading, so that it is left out of the text."""
-    tokens = _READER.parse(text)
+    tokens = _WRITER.parse(text)
     sections = tuple(_sections(tokens))
     for token in tokens:
         for child in token.children or ():
             _lead_on(child, slugs)
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
-    html = with_scrolling(_READER.renderer.render(body, _READER.options, {}))
+    html = with_scrolling(_WRITER.renderer.render(body, _WRITER.options, {}))
     # The documents are part of the program, and nobody else writes them.
     return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
 

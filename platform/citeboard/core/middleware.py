@@ -190,10 +190,7 @@ def stated_start(text: str) -> dt.datetime | None:
     if not match:
         return None
     number = float(match[1])
-    for unit in (1e14, 1e11):
-        if number >= unit:
-            number /= 1e6 if unit == 1e14 else 1e3
-            break
+    number /= 1e6 if number >= 1e14 else 1e3 if number >= 1e11 else 1
     try:
         return dt.datetime.fromtimestamp(number, tz=dt.UTC)
     except (OverflowError, ValueError):

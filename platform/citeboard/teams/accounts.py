@@ -319,7 +319,6 @@ def public_address(link: str) -> str:
 
 
 def allow_seasons(*, user: User, by: Any) -> AuditEntry:
-    """Give who is not staff the right to create seasons, or take it from who has it."""
     with transaction.atomic():
         right = Permission.objects.get(content_type__app_label="tasks", codename="add_season")
         own = user.user_permissions

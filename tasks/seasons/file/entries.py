@@ -358,7 +358,6 @@ def _files_of_options(
 
 
 def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
-    """`cutoffs = [5, 20]` as the option that it is."""
     cutoffs = table.value("cutoffs", [])
     if cutoffs == []:
         return {}

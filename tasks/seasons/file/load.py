@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.instants import utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold.early import kept_back, nothing_early
@@ -298,7 +299,7 @@ def _notices(season: Season, entry: entries.SeasonEntry, plan: Plan) -> Iterator
             yield words % {"phase": name, "split": phase.split}
         if phase.closes <= timezone.now():
             words = _("phase %(phase)s is over: it closed %(instant)s")
-            yield words % {"phase": name, "instant": f"{phase.closes:%Y-%m-%d %H:%M} UTC"}
+            yield words % {"phase": name, "instant": utc_minute(phase.closes)}
     yield from (_("not shown yet: %(what)s") % {"what": early.words} for early in kept_back(scored))
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():

@@ -98,8 +98,6 @@ UNDECIDED = Decisions()
 
 
 class LoadConflicts(Refused):
-    """The file would undo what was changed in the site, and nobody has said that it may."""
-
     def __init__(self, conflicts: list[Difference]) -> None:
         self.conflicts = conflicts
         words = ngettext(
@@ -114,8 +112,6 @@ class LoadConflicts(Refused):
 
 
 class KeyNotKnown(Refused):
-    """A decision names a key that the file does not have."""
-
     status = 400
 
     def __init__(self, keys: list[str]) -> None:
@@ -145,8 +141,6 @@ def read_published_results(paths: Iterable[Path]) -> PublishedResults:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A season file that can be loaded, with its gold read and packed."""
-
     entry: SeasonEntry
     results: PublishedResults
     gold: dict[tuple[str, str], PreparedGold] = field(default_factory=dict)

@@ -177,18 +177,18 @@ def test_the_server_is_killed_and_the_work_is_done_by_another(pool):
 
 def test_a_server_that_does_not_answer_is_replaced(pool, monkeypatch):
     result(pool, "echo")
-    first = pool._server.pid
+    server, first = pool._server, pool._server.pid
     os.kill(first, signal.SIGSTOP)
-    replace_server = pool._replace
+    close = server.close
     with monkeypatch.context() as hurried:
 
-        def replace_in_peace(lost):
+        def close_in_peace():
             # The new server may take its time to start.
             hurried.undo()
-            replace_server(lost)
+            close()
 
         hurried.setattr(pool_module, "MAX_SILENCE", 0.1)
-        hurried.setattr(pool, "_replace", replace_in_peace)
+        hurried.setattr(server, "close", close_in_peace)
         assert result(pool, "echo", number=3)["given"] == {"number": 3}
     assert pool._server.pid != first
 
