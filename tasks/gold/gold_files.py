@@ -58,8 +58,7 @@ def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        prepared = prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
-        kept = keep_gold(prepared)
+        kept = keep_gold(prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder)))
     with transaction.atomic(), nothing_early(task.season, by=None):
         return record_gold(task=task, split=split, kept=kept, reason=reason, again=again)
 
@@ -224,5 +223,4 @@ def _noted(key: str, gold: Gold, reason: str, by: User, changes: list[audit.Chan
     for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).order_by("pk"):
         bump_version(phase.pk)
     facts = {"version": gold.number, "task": f"{gold.task}, {gold.split}", "reason": reason.strip()}
-    place = gold.task.season
-    audit.record(key, actor=by, subject=gold, place=place, facts=facts, changes=changes or [])
+    audit.record(key, actor=by, subject=gold, place=gold.task.season, facts=facts, changes=changes or [])

@@ -48,8 +48,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The program of a confined process: the packed files stand in its folder unless there is a problem."""
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
-        files = open_input(Path(UPLOAD), shown=name)
-        prepared = prepare_gold(chosen, files, facts["options"], Path())
+        prepared = prepare_gold(chosen, open_input(Path(UPLOAD), shown=name), facts["options"], Path())
     except InputRefused as refused:
         return {"problems": as_values(refused.problems)}
     return {name: value for name, value in vars(prepared).items() if name != "folder"} | {"problems": []}
@@ -86,8 +85,7 @@ def prepare_gold(
     if packed.digest != split.digest:
         words = f"the gold reads otherwise once it is packed: {packed.instances} instances where the files "
         words += f"have {split.instances}"
-        expected = "files that mean the same wherever they stand"
-        raise InputRefused([Problem(message=words, expected=expected)])
+        raise InputRefused([Problem(message=words, expected="files that mean the same wherever they stand")])
     return PreparedGold(
         folder=folder,
         digest=split.digest,

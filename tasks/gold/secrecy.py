@@ -155,8 +155,7 @@ class Secrecy:
     @property
     def older(self) -> frozenset[int]:
         """Versions before the newest that something else may hold for than for that."""
-        shared = (holder.held for holder in self.elsewhere)
-        return self.sealed.union(*shared) - {self.newest}
+        return self.sealed.union(*(holder.held for holder in self.elsewhere)) - {self.newest}
 
     @property
     def min_class_size(self) -> int:

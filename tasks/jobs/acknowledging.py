@@ -50,8 +50,7 @@ def _failed_at(run: Submission, job: Job | None) -> dt.datetime:
     job.refresh_from_db(fields=["state", "finished_at"])
     if job.state != Job.State.FAILED or job.finished_at is None:
         words = _("the scoring of %(run)s under %(rules)s has not failed; it is %(state)s")
-        state = Job.State(job.state).label
-        raise Refused(words % {"run": run, "rules": job.rules, "state": state})
+        raise Refused(words % {"run": run, "rules": job.rules, "state": Job.State(job.state).label})
     return job.finished_at
 
 

@@ -61,8 +61,7 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         return self.filter(Q(is_public=True) | Q(pk__in=helped))
 
     def with_teams(self) -> SeasonQuerySet:
-        entered = Count("registrations", filter=Q(registrations__is_approved=True))
-        return self.annotate(teams=entered)
+        return self.annotate(teams=Count("registrations", filter=Q(registrations__is_approved=True)))
 
     def current_first(self) -> SeasonQuerySet:
         """Open ones, the next deadline first; those to come; past ones; published results alone."""

@@ -275,8 +275,7 @@ def tell_mailed(season: models.Season, number: int, people: Iterable[int], **fac
 
 
 def reword_announced(announcement: models.Announcement) -> None:
-    told = models.Notification.objects.filter(event=announcement.event)
-    told.update(facts={"text": announcement.text})
+    models.Notification.objects.filter(event=announcement.event).update(facts={"text": announcement.text})
 
 
 def tell_terms(terms: models.Terms, *, by: User | None) -> None:

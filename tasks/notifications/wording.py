@@ -41,8 +41,7 @@ def _scored(told: Notification) -> Words:
 def _failed(told: Notification) -> Words:
     reason = told.submission.reason if told.submission else ""
     text = "\n\n".join(filter(None, (reason, _("Its page says what you can do."))))
-    title = _("%(run)s could not be scored") % {"run": _run(told)}
-    return Words(title, text, _page_of_run(told))
+    return Words(_("%(run)s could not be scored") % {"run": _run(told)}, text, _page_of_run(told))
 
 
 def _refused(told: Notification) -> Words:
@@ -133,8 +132,7 @@ def _confirm(told: Notification) -> Words:
 
 
 def _announced(told: Notification) -> Words:
-    title = _("Announcement of %(season)s") % {"season": told.season}
-    return Words(title, told.facts["text"], _season(told))
+    return Words(_("Announcement of %(season)s") % {"season": told.season}, told.facts["text"], _season(told))
 
 
 def _mailed(told: Notification) -> Words:
@@ -201,8 +199,7 @@ def _join_decided(told: Notification) -> Words:
         path = reverse("team", args=[_team(told).slug])
         return Words(title, _("A member of the team has accepted you."), path)
     title = _("%(team)s has declined that you join") % {"team": told.team}
-    text = _("You can enter the season with a team of your own, or ask another.")
-    return Words(title, text, _season(told))
+    return Words(title, _("You can enter the season with a team of your own, or ask another."), _season(told))
 
 
 def _merge_asked(told: Notification) -> Words:
@@ -234,8 +231,7 @@ def _answered(told: Notification) -> Words:
     asked, answered = told.facts["question"], told.facts["answer"]
     text = "\n\n".join((_("You asked:"), asked, _("The organisers say:"), answered))
     address = reverse("questions", args=[_slug(told)])
-    title = _("Your question on %(season)s was answered") % {"season": told.season}
-    return Words(title, text, address)
+    return Words(_("Your question on %(season)s was answered") % {"season": told.season}, text, address)
 
 
 def _reported(told: Notification) -> Words:

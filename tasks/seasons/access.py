@@ -102,8 +102,7 @@ def require_inputs(user: object, phase: Phase) -> None:
 
 
 def entered_teams(user: object, season: Season) -> QuerySet[Team]:
-    entries = Registration.objects.filter(season=season).not_refused()
-    return teams_of(user).filter(registrations__in=entries)
+    return teams_of(user).filter(registrations__in=Registration.objects.filter(season=season).not_refused())
 
 
 def _is_visible(season: Season, user: object) -> bool:

@@ -74,8 +74,7 @@ def close_now(*, phase: Phase, by: User) -> Phase:
 
 
 def locked_phase(phase: Phase) -> Phase:
-    phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
-    return phases.get(pk=phase.pk)
+    return Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
 
 
 def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str) -> bool:
@@ -84,8 +83,7 @@ def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str)
     if changes:
         bump_version(phase.pk)
         facts = {"phase": f"{phase.task}, {phase}", **facts}
-        place = phase.task.season
-        audit.record(key, actor=by, subject=phase, place=place, facts=facts, changes=changes)
+        audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts, changes=changes)
     return bool(changes)
 
 
@@ -111,8 +109,7 @@ def change_board(
             if board_from is not None:
                 facts |= {"instant": _clock(board_from), "then": str(Phase.Audience(board_then).label)}
         key = "board-changed" if board_from is None else "board-changed/later"
-        wanted = {"board": board, "board_from": board_from, "board_then": board_then}
-        _set(changed, by, key, wanted, **facts)
+        _set(changed, by, key, {"board": board, "board_from": board_from, "board_then": board_then}, **facts)
     return changed
 
 

@@ -237,8 +237,7 @@ def set_priority(submission: Submission, user: User, reason: str = "", *, place:
             raise NotInThisState(words % {"runs": counted(len(runs), "run"), "place": place})
         before = numbers.index(submission.pk) + 1
         if place != before:
-            moved = runs.pop(before - 1)
-            runs.insert(place - 1, moved)
+            runs.insert(place - 1, runs.pop(before - 1))
             _numbered(runs)
             change = audit.Change("priority", before, place)
             note_change(submission, user, "given another priority", reason, [change])

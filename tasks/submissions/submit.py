@@ -209,8 +209,7 @@ def _sent_before(phase: Phase, team: Team, details: run_card.RunDetails, sha256:
 
 
 def sent_before(phase: Phase, team: Team, upload: Upload) -> Submission | None:
-    same = counted_runs(phase, team).filter(sha256=checksum(upload.path))
-    return same.order_by("number").first()
+    return counted_runs(phase, team).filter(sha256=checksum(upload.path)).order_by("number").first()
 
 
 def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
@@ -279,8 +278,7 @@ class Quota:
 
 
 def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
-    now = at or timezone.now()
-    begins, ends = day_of(now, phase.zone)
+    begins, ends = day_of(at or timezone.now(), phase.zone)
     phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
     counted = [counted_runs(one, team) for one in phases]
     extra = tuple(ExtraTries.objects.filter(phase=phase, team=team).select_related("given_by"))

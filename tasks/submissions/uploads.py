@@ -163,8 +163,7 @@ def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
 
 @cache
 def door() -> Door:
-    processors = len(os.sched_getaffinity(0)) // settings.WEB_WORKERS
-    size = max(1, min(settings.CHECKS, processors))
+    size = max(1, min(settings.CHECKS, len(os.sched_getaffinity(0)) // settings.WEB_WORKERS))
     return Door(pool().turns.kept_waiting, size, Elsewhere(settings.WORK_DIR / "door"))
 
 

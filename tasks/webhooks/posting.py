@@ -66,8 +66,7 @@ class _Pinned(http.client.HTTPConnection):
     def connect(self) -> None:
         self.sock = socket.create_connection((self.target.number, self.target.port), timeout=TIMEOUT)
         if self.target.scheme == "https":
-            context = ssl.create_default_context()
-            self.sock = context.wrap_socket(self.sock, server_hostname=self.target.host)
+            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.target.host)
 
     def cut(self) -> None:
         if self.sock is not None:

@@ -64,8 +64,7 @@ class RequestMetricsMiddleware(Middleware):
                 current.set_attributes(
                     {"http.route": route, "http.response.status_code": response.status_code}
                 )
-        seconds = time.perf_counter() - began
-        REQUESTS.labels(route, method, response.status_code).observe(seconds)
+        REQUESTS.labels(route, method, response.status_code).observe(time.perf_counter() - began)
         return response
 
 

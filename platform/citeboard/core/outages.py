@@ -36,8 +36,7 @@ class Outage:
     seconds: int
 
     def sentence(self, request: HttpRequest) -> str:
-        was_asked_only = request.method in ("GET", "HEAD", "OPTIONS")
-        nothing = "" if was_asked_only else " Nothing was stored or counted."
+        nothing = "" if request.method in ("GET", "HEAD", "OPTIONS") else " Nothing was stored or counted."
         when = "a few minutes" if self.seconds > SOON else "a moment"
         return f"{self.reason}.{nothing} Please try again in {when}."
 

@@ -186,8 +186,7 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
             try:
                 validate_email(address)
             except ValidationError:
-                refusal = _("“%(address)s” is not an e-mail address")
-                table.refuse(key, refusal % {"address": address})
+                table.refuse(key, _("“%(address)s” is not an e-mail address") % {"address": address})
             roles.setdefault(address, role)
     entry_list: tuple[str, ...] = ()
     try:
@@ -488,8 +487,7 @@ def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
     seen: set[str] = set()
     for table, key, value in names:
         if value and value in seen:
-            words = _("%(key)s “%(value)s” is given a second time")
-            table.refuse(key, words % {"key": key, "value": value})
+            table.refuse(key, _("%(key)s “%(value)s” is given a second time") % {"key": key, "value": value})
         seen.add(value)
 
 

@@ -181,8 +181,7 @@ class Table:
         return MISSING
 
     def stated(self, name: str, value: object, number: int | None = None) -> str:
-        words = _("“%(name)s” is %(kind)s")
-        return words % {"name": name, "kind": kind(value) if number is None else number}
+        return _("“%(name)s” is %(kind)s") % {"name": name, "kind": kind(value) if number is None else number}
 
 
 def kind(value: object) -> str:

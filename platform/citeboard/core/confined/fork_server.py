@@ -252,8 +252,7 @@ def main() -> None:
     facts = json.loads(sys.argv[1])
     with orders_of_sender() as orders:
         preload([CODECS, *facts["preload"]])
-        readable = [Path(folder) for folder in facts["readable"]]
-        Server(orders, readable=readable, means=facts["means"]).serve()
+        Server(orders, readable=[Path(folder) for folder in facts["readable"]], means=facts["means"]).serve()
 
 
 if __name__ == "__main__":
