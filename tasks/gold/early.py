@@ -58,9 +58,8 @@ class Early:
         )
         if self.free_from == NEVER:
             return said % facts
-        when = _("free from %(instant)s UTC") % {
-            "instant": f"{self.free_from.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
-        }
+        at = self.free_from.astimezone(dt.UTC)
+        when = _("free from %(instant)s UTC") % {"instant": f"{at:%Y-%m-%d %H:%M}"}
         return f"{said % facts} ({when})"
 
     @property
@@ -150,9 +149,7 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
         is_embargoed = early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
         if key in after.shown and (is_embargoed or after.shown[key].closes > timezone.now()):
             told.append(early)
-    told += [
-        early for key, early in before.clashes.items() if key in after.shown and key not in after.clashes
-    ]
+    told += [kept for key, kept in before.clashes.items() if key in after.shown and key not in after.clashes]
     go_on(season, told, by=by)
 
 

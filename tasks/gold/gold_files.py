@@ -89,9 +89,8 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
 def keep_gold(prepared: PreparedGold) -> KeptGold:
     digest, folder = prepared.digest, prepared.folder
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
-    columns: dict[str, Any] = {
-        column: _kept(folder / name, f"{digest[:2]}/{digest}") for column, name in stored.items()
-    }
+    place = f"{digest[:2]}/{digest}"
+    columns: dict[str, Any] = {column: _kept(folder / name, place) for column, name in stored.items()}
     columns |= {"statistics": prepared.statistics, "findings": prepared.findings}
     contents = (folder / name for name in (packing.CONTENT, packing.HELD, packing.PAPERS))
     return KeptGold(

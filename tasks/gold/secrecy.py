@@ -267,7 +267,7 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         rows, of_task = versions[own], (row for row in of_tasks if row.task_id == phase.task_id)
         newest = rows[-1].pk if rows else None
         sealed = frozenset(row.pk for row in rows if row.sealed_at)
-        phase.__dict__["secrecy"] = Secrecy(
+        vars(phase)["secrecy"] = Secrecy(
             phase, newest, sealed, Holder(*own, beside), elsewhere, tuple(of_task)
         )
 

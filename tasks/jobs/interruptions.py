@@ -16,13 +16,11 @@ PAUSE = 0.5
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)
 
-Given = ParamSpec("Given")
+P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 
-def retry_on_database_error(
-    action: Callable[Given, Answer], *given: Given.args, **named: Given.kwargs
-) -> Answer:
+def retry_on_database_error(action: Callable[P, Answer], *given: P.args, **named: P.kwargs) -> Answer:
     """Do it as often as it takes. The action must be one transaction that does nothing the second time."""
     until = time.monotonic() + LONGEST
     while True:

@@ -36,6 +36,9 @@ SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
 UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
 
 
+Told = Sequence[Mapping[str, Any]]
+
+
 class Runs(Kind):
     handler = "scoring.worker.score.score_run"
     lost_reason = "The worker that scored the run was gone."
@@ -125,9 +128,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
     return True
 
 
-def accept(
-    job: Job, warnings: Sequence[Mapping[str, Any]], record: Callable[[], object] | None = None
-) -> bool:
+def accept(job: Job, warnings: Told, record: Callable[[], object] | None = None) -> bool:
     """The run can be scored: make the jobs that do it in the transaction that ends the check."""
     submission = job.submission
     with transaction.atomic():
@@ -160,9 +161,7 @@ def check_again(submission: Submission, gold: Gold) -> bool:
     return True
 
 
-def fail(
-    job: Job, reason: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
-) -> bool:
+def fail(job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False) -> bool:
     with transaction.atomic():
         if not end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
             return False

@@ -170,9 +170,8 @@ def try_again(*, by: User) -> int:
 def mail_state() -> MailState:
     waiting, failed = _mails(State.QUEUED, State.RUNNING), _mails(State.FAILED)
     troubled = waiting.exclude(reason="").order_by("-attempt", "-pk").first()
-    errors: dict[int | None, str] = dict(
-        failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN]
-    )
+    newest = failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN]
+    errors: dict[int | None, str] = dict(newest)
     rows = [row for kind in KINDS for row in kind.rows.filter(job__in=errors)]
     return MailState(
         waiting=waiting.count(),

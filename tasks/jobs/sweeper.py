@@ -21,7 +21,7 @@ SIGN_OF_LIFE = "last-sweep"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Swept:
     lost: int = 0
     resumed: int = 0
@@ -36,9 +36,7 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     lease = dt.timedelta(seconds=settings.LEASE_SECONDS)
     waiting = Job.all_kinds.filter(state=Job.State.WAITING, woken_at__lt=now - lease)
     orphaned().filter(state__in=Job.MOVING).delete()
-    swept = Swept(
-        lost=expire_lost(now), resumed=move_each(waiting, resume), woken=wake_again(before=now - lease / 2)
-    )
+    swept = Swept(expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2))
     # The queue keeps a wake until it is acknowledged; one whose worker died would come back in a week. A wake
     # that was handed out is locked from then on for the time of a retry; a fresh one until now.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)

@@ -43,6 +43,5 @@ def problems_told(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
         for line in told(refused.problems):
             command.stderr.write(line)
         count = counted(refused.problems)
-        raise CommandError(
-            f"{count} problem{'' if count == 1 else 's'}; {otherwise}", returncode=REFUSED
-        ) from refused
+        words = f"{count} problem{'' if count == 1 else 's'}; {otherwise}"
+        raise CommandError(words, returncode=REFUSED) from refused

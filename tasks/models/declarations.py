@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from django.conf import settings
 from django.db import models
+from django.db.models import SET_NULL
 
 from citeboard.core.confinement import closes_all
 from tasks.types import TaskType
@@ -34,10 +35,8 @@ class MeasuresFile(models.Model):
 
     digest = models.CharField(max_length=64, unique=True)
     text = models.TextField()
-    season = models.ForeignKey("tasks.Season", on_delete=models.SET_NULL, null=True, related_name="+")
-    brought_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
+    season = models.ForeignKey("tasks.Season", on_delete=SET_NULL, null=True, related_name="+")
+    brought_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=SET_NULL, null=True, related_name="+")
     brought_at = models.DateTimeField(auto_now_add=True)
     approved_at = models.DateTimeField(null=True)
 
@@ -59,9 +58,8 @@ def keep(task_type: TaskType) -> Declaration:
     files = dict(task_type.declared.files)
     text = json.dumps(files, ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    row, _ = Declaration.objects.get_or_create(
-        digest=digest, defaults={"slug": task_type.slug, "files": files}
-    )
+    facts = {"slug": task_type.slug, "files": files}
+    row, _ = Declaration.objects.get_or_create(digest=digest, defaults=facts)
     return row
 
 

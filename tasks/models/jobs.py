@@ -6,7 +6,17 @@ import datetime as dt
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import (
+    CASCADE,
+    PROTECT,
+    SET_NULL,
+    CheckConstraint,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    UniqueConstraint,
+)
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -59,10 +69,10 @@ class Job(models.Model):
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SCORE)
     #: Null for what is not of a run: there the row that it works on names its job, in a column ``job``.
     submission: models.ForeignKey[Submission, Submission] = models.ForeignKey(  # type: ignore[misc]
-        Submission, on_delete=models.CASCADE, null=True, blank=True, related_name="jobs"
+        Submission, on_delete=CASCADE, null=True, blank=True, related_name="jobs"
     )
     gold: models.ForeignKey[Gold, Gold] = models.ForeignKey(  # type: ignore[misc]
-        Gold, on_delete=models.PROTECT, null=True, blank=True, related_name="jobs"
+        Gold, on_delete=PROTECT, null=True, blank=True, related_name="jobs"
     )
     rules = models.CharField(max_length=60, blank=True, help_text="Empty for a job that scores nothing.")
     options: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
@@ -112,21 +122,20 @@ class Job(models.Model):
             models.Index(fields=["kind", "state", "due_at"], name="job_due"),
         ]
         constraints = [
-            models.UniqueConstraint(
+            UniqueConstraint(
                 fields=["submission", "gold", "rules", "options_digest"], name="job_once_a_scoring"
             ),
-            models.CheckConstraint(
-                condition=~models.Q(state="running") | models.Q(lease_expires_at__isnull=False),
+            CheckConstraint(
+                condition=~Q(state="running") | Q(lease_expires_at__isnull=False),
                 name="job_running_holds_a_lease",
             ),
-            models.CheckConstraint(
-                condition=(models.Q(kind="score") & ~models.Q(rules=""))
-                | (~models.Q(kind="score") & models.Q(rules="")),
+            CheckConstraint(
+                condition=(Q(kind="score") & ~Q(rules="")) | (~Q(kind="score") & Q(rules="")),
                 name="job_has_rules_where_it_scores",
             ),
-            models.CheckConstraint(
-                condition=models.Q(kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False)
-                | (~models.Q(kind__in=OF_RUNS) & models.Q(submission=None, gold=None)),
+            CheckConstraint(
+                condition=Q(kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False)
+                | (~Q(kind__in=OF_RUNS) & Q(submission=None, gold=None)),
                 name="job_has_a_run_where_it_is_of_one",
             ),
         ]
@@ -157,9 +166,8 @@ class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
         return self.filter(run | Q(job__state=Job.State.FAILED, job__finished_at=F("failed_at")))
 
     def of_run(self) -> Exists:
-        return Exists(
-            self.filter(job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since")).order_by()
-        )
+        own = self.filter(job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since"))
+        return Exists(own.order_by())
 
     def of_job(self) -> Exists:
         return Exists(self.filter(job=OuterRef("pk"), failed_at=OuterRef("finished_at")).order_by())
@@ -168,13 +176,11 @@ class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
 class Acknowledgement(models.Model):
     """It holds for the failure of one instant: what fails again comes back."""
 
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="acknowledgements")
-    job = models.ForeignKey(
-        Job, on_delete=models.CASCADE, null=True, blank=True, related_name="acknowledgements"
-    )
+    submission = models.ForeignKey(Submission, on_delete=CASCADE, related_name="acknowledgements")
+    job = models.ForeignKey(Job, on_delete=CASCADE, null=True, blank=True, related_name="acknowledgements")
     failed_at = models.DateTimeField()
     note = models.CharField(max_length=MAX_NOTE, blank=True)
-    by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     objects = AcknowledgementQuerySet.as_manager()
@@ -182,12 +188,12 @@ class Acknowledgement(models.Model):
     class Meta:
         ordering = ["-at", "-id"]
         constraints = [
-            models.UniqueConstraint(
+            UniqueConstraint(
                 fields=["submission", "failed_at"],
                 condition=Q(job=None),
                 name="acknowledged_once_a_failed_run",
             ),
-            models.UniqueConstraint(fields=["job", "failed_at"], name="acknowledged_once_a_failed_job"),
+            UniqueConstraint(fields=["job", "failed_at"], name="acknowledged_once_a_failed_job"),
         ]
 
     def __str__(self) -> str:
@@ -203,7 +209,7 @@ class Tally(models.Model):
 
     class Meta:
         ordering = ["name", "label", "place"]
-        constraints = [models.UniqueConstraint(fields=["name", "label", "place"], name="tally_once")]
+        constraints = [UniqueConstraint(fields=["name", "label", "place"], name="tally_once")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.label} {self.place}"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import CASCADE, SET_NULL, CheckConstraint, Exists, OuterRef, Q, UniqueConstraint
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -79,22 +79,20 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
 
 class Notification(models.Model):
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
+    user = models.ForeignKey(User, on_delete=CASCADE, related_name="notifications")
     kind = models.CharField(max_length=30)
     event = models.CharField(max_length=160, help_text="What happened, once.")
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="+", null=True, blank=True)
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+", null=True, blank=True)
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", null=True, blank=True)
-    submission = models.ForeignKey(
-        Submission, on_delete=models.CASCADE, related_name="+", null=True, blank=True
-    )
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="+", null=True, blank=True)
+    phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="+", null=True, blank=True)
+    team = models.ForeignKey(Team, on_delete=CASCADE, related_name="+", null=True, blank=True)
+    submission = models.ForeignKey(Submission, on_delete=CASCADE, related_name="+", null=True, blank=True)
     facts: models.JSONField[dict[str, Any]] = models.JSONField(
         default=dict, help_text="What the rows do not say later: the deadline before, the reason given."
     )
     created_at = models.DateTimeField(default=timezone.now)
     read_at = models.DateTimeField(null=True, blank=True)
     #: What sends its e-mail, where it has one.
-    job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    job = models.OneToOneField(Job, on_delete=SET_NULL, null=True, blank=True, related_name="+")
 
     objects = NotificationQuerySet.as_manager()
 
@@ -104,7 +102,7 @@ class Notification(models.Model):
             models.Index(fields=["user", "read_at", "-created_at"], name="notification_of_a_person"),
             models.Index(fields=["event"], name="notification_event"),
         ]
-        constraints = [models.UniqueConstraint(fields=["user", "event"], name="notification_once_an_event")]
+        constraints = [UniqueConstraint(fields=["user", "event"], name="notification_once_an_event")]
 
     def __str__(self) -> str:
         return f"{self.kind} to {self.user}"
@@ -113,14 +111,12 @@ class Notification(models.Model):
 class NotificationChoice(models.Model):
     """How a person is told of one kind of event; without a row, as the kind has it."""
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
+    user = models.ForeignKey(User, on_delete=CASCADE, related_name="notification_choices")
     kind = models.CharField(max_length=30)
     channel = models.CharField(max_length=4, choices=Channel)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["user", "kind"], name="notification_choice_once_a_kind")
-        ]
+        constraints = [UniqueConstraint(fields=["user", "kind"], name="notification_choice_once_a_kind")]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.kind}: {self.channel}"
@@ -129,16 +125,16 @@ class NotificationChoice(models.Model):
 class Webhook(models.Model):
     """An address that is posted to. Its secret is made of this nonce and the site's key, and kept nowhere."""
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="webhooks")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="webhooks")
     url = models.URLField(max_length=400)
     nonce = models.CharField(max_length=32)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now)
-    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    created_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["id"]
-        constraints = [models.UniqueConstraint(fields=["season", "url"], name="webhook_once_an_address")]
+        constraints = [UniqueConstraint(fields=["season", "url"], name="webhook_once_an_address")]
 
     def __str__(self) -> str:
         return self.url
@@ -153,12 +149,12 @@ class Delivery(models.Model):
         DELIVERED = "delivered", _("delivered")
         FAILED = "failed", _("given up")
 
-    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    webhook = models.ForeignKey(Webhook, on_delete=CASCADE, related_name="deliveries")
     event = models.CharField(max_length=160)
     kind = models.CharField(max_length=30)
     payload: models.JSONField[dict[str, Any]] = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
-    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="delivery")
+    job = models.OneToOneField(Job, on_delete=CASCADE, related_name="delivery")
     response_code = models.PositiveSmallIntegerField(null=True, blank=True)
     error = models.CharField(max_length=300, blank=True, default="")
     answered_at = models.DateTimeField(null=True, blank=True)
@@ -166,7 +162,7 @@ class Delivery(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
         verbose_name_plural = "deliveries"
-        constraints = [models.UniqueConstraint(fields=["webhook", "event"], name="delivery_once_an_event")]
+        constraints = [UniqueConstraint(fields=["webhook", "event"], name="delivery_once_an_event")]
 
     def __str__(self) -> str:
         return f"{self.kind} to {self.webhook}"
@@ -187,10 +183,10 @@ class AnnouncementQuerySet(models.QuerySet["Announcement"]):
 
 
 class Announcement(models.Model):
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="announcements")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="announcements")
     text = models.TextField(help_text="Markdown.")
     announced_at = models.DateTimeField(default=timezone.now)
-    announced_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    announced_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     edited_at = models.DateTimeField(null=True, blank=True)
     taken_back_at = models.DateTimeField(null=True, blank=True)
 
@@ -208,10 +204,10 @@ class Announcement(models.Model):
 
 
 class AnnouncementEdit(models.Model):
-    announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="edits")
+    announcement = models.ForeignKey(Announcement, on_delete=CASCADE, related_name="edits")
     text = models.TextField()
     until = models.DateTimeField(default=timezone.now)
-    edited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    edited_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-until", "-id"]
@@ -229,12 +225,12 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 
 
 class Question(models.Model):
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="questions")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="questions")
     text = models.TextField()
-    asked_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    asked_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     asked_at = models.DateTimeField(default=timezone.now)
     answer = models.TextField(blank=True, default="", help_text="Markdown.")
-    answered_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    answered_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     answered_at = models.DateTimeField(null=True, blank=True)
     is_public = models.BooleanField(default=False, help_text="Everybody reads question and answer.")
 
@@ -243,7 +239,7 @@ class Question(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["-asked_at", "-id"]
         constraints = [
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(answered_at=None, answer="", is_public=False)
                 | (Q(answered_at__isnull=False) & ~Q(answer="")),
                 name="question_public_once_answered",
@@ -257,9 +253,9 @@ class Question(models.Model):
 class Report(models.Model):
     address = models.CharField(max_length=400, blank=True, help_text="The page that it is about.")
     text = models.TextField()
-    reported_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    reported_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     reported_at = models.DateTimeField(default=timezone.now)
-    closed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    closed_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

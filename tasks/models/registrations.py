@@ -3,7 +3,17 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import (
+    CASCADE,
+    PROTECT,
+    SET_NULL,
+    CheckConstraint,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    UniqueConstraint,
+)
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -45,15 +55,15 @@ def name_to_others(season: Season, team: Team) -> str:
 class Registration(models.Model):
     """A team's place in a season; one that is not approved was refused if it has been decided on."""
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="registrations")
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="registrations")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="registrations")
+    team = models.ForeignKey(Team, on_delete=PROTECT, related_name="registrations")
     is_approved = models.BooleanField(default=True)
     registered_at = models.DateTimeField(default=timezone.now)
     message = models.TextField(
         blank=True, default="", db_default="", help_text="What the team tells who decides on its entry."
     )
     decided_at = models.DateTimeField(null=True, blank=True)
-    decided_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    decided_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     reason = models.TextField(blank=True, help_text="Why it was refused; its team reads it.")
     alias = models.PositiveIntegerField(
         null=True, blank=True, editable=False, help_text="The number that stands for its name."
@@ -63,8 +73,8 @@ class Registration(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["season", "team"], name="registration_once"),
-            models.UniqueConstraint(fields=["season", "alias"], name="registration_alias_once"),
+            UniqueConstraint(fields=["season", "team"], name="registration_once"),
+            UniqueConstraint(fields=["season", "alias"], name="registration_alias_once"),
         ]
 
     def __str__(self) -> str:
@@ -86,18 +96,16 @@ class Registration(models.Model):
 class JoinRequest(models.Model):
     """Somebody asks to join a team that they found in a season; any member answers."""
 
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="join_requests")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="join_requests")
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="+")
+    team = models.ForeignKey(Team, on_delete=CASCADE, related_name="join_requests")
+    user = models.ForeignKey(User, on_delete=CASCADE, related_name="join_requests")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="+")
     message = models.TextField(blank=True, default="")
     asked_at = models.DateTimeField(default=timezone.now)
     declined_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["asked_at", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["team", "user"], name="join_request_once_a_person_and_team")
-        ]
+        constraints = [UniqueConstraint(fields=["team", "user"], name="join_request_once_a_person_and_team")]
 
     def __str__(self) -> str:
         return f"{self.user} asks to join {self.team}"
@@ -110,17 +118,17 @@ class JoinRequest(models.Model):
 class MergeProposal(models.Model):
     """A team would go into another, whose lead answers; then, or withdrawn, it has no row any more."""
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="merge_proposals")
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="merges_proposed")
-    into = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="merges_asked")
-    proposed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="merge_proposals")
+    team = models.ForeignKey(Team, on_delete=CASCADE, related_name="merges_proposed")
+    into = models.ForeignKey(Team, on_delete=CASCADE, related_name="merges_asked")
+    proposed_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, related_name="+")
     proposed_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["proposed_at", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["season", "team"], name="merge_proposal_once_a_team"),
-            models.CheckConstraint(condition=~models.Q(team=models.F("into")), name="merge_of_two_teams"),
+            UniqueConstraint(fields=["season", "team"], name="merge_proposal_once_a_team"),
+            CheckConstraint(condition=~Q(team=F("into")), name="merge_of_two_teams"),
         ]
 
     def __str__(self) -> str:
@@ -154,19 +162,19 @@ class MergeProposal(models.Model):
 class Terms(models.Model):
     """A version never changes; another text is a new version, which everybody is asked to accept again."""
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="terms")
+    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="terms")
     number = models.PositiveIntegerField()
     text = models.TextField(help_text="Markdown.")
     published_at = models.DateTimeField(default=timezone.now)
     counts_from = models.DateTimeField(
         null=True, help_text="Until then the version before holds for who has accepted that; null: at once."
     )
-    published_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    published_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
         verbose_name_plural = "terms"
         ordering = ["-number"]
-        constraints = [models.UniqueConstraint(fields=["season", "number"], name="terms_number_once")]
+        constraints = [UniqueConstraint(fields=["season", "number"], name="terms_number_once")]
 
     def __str__(self) -> str:
         return f"version {self.number} of the terms"
@@ -175,8 +183,8 @@ class Terms(models.Model):
 class TermsAcceptance(models.Model):
     """Who accepted a version, and when; ``name`` is what the person was called then."""
 
-    terms = models.ForeignKey(Terms, on_delete=models.CASCADE, related_name="acceptances")
-    user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    terms = models.ForeignKey(Terms, on_delete=CASCADE, related_name="acceptances")
+    user = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     name = models.CharField(max_length=120)
     accepted_at = models.DateTimeField(default=timezone.now)
     given: models.JSONField[dict[str, str]] = late_json(
@@ -184,7 +192,7 @@ class TermsAcceptance(models.Model):
     )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["terms", "user"], name="terms_accepted_once")]
+        constraints = [UniqueConstraint(fields=["terms", "user"], name="terms_accepted_once")]
 
     def __str__(self) -> str:
         return f"{self.name} accepted {self.terms}"

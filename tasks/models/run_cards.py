@@ -161,6 +161,4 @@ def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, st
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:
-    return [
-        (known, known.choices.get(card[name], card[name])) for name, known in CARD.items() if card.get(name)
-    ]
+    return [(one, one.choices.get(card[name], card[name])) for name, one in CARD.items() if card.get(name)]

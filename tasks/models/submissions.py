@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import CASCADE, PROTECT, SET_NULL, CheckConstraint, Q, UniqueConstraint
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -17,11 +17,11 @@ from tasks.models.seasons import Phase, Season
 
 
 class Bundle(models.Model):
-    season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="bundles")
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="bundles")
+    season = models.ForeignKey(Season, on_delete=PROTECT, related_name="bundles")
+    team = models.ForeignKey(Team, on_delete=PROTECT, related_name="bundles")
     filename = models.CharField(max_length=200, help_text="What its team called the file.")
     sha256 = models.CharField(max_length=64)
-    submitted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
+    submitted_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True)
     submitted_at = models.DateTimeField(default=timezone.now)
     idempotency_key = models.CharField(
         max_length=100, blank=True, help_text="Chosen by the sender: the same key again is the same bundle."
@@ -30,7 +30,7 @@ class Bundle(models.Model):
     class Meta:
         ordering = ["-submitted_at", "-id"]
         constraints = [
-            models.UniqueConstraint(
+            UniqueConstraint(
                 fields=["season", "team", "idempotency_key"],
                 condition=~Q(idempotency_key=""),
                 name="bundle_idempotency_key_once_a_team",
@@ -75,10 +75,8 @@ class Submission(models.Model):
     #: What organisers set beside the runs of teams; it belongs to no team.
     TEAMLESS: ClassVar[tuple[str, ...]] = ("baseline", "human")
 
-    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="submissions")
-    team = models.ForeignKey(
-        Team, on_delete=models.PROTECT, related_name="submissions", null=True, blank=True
-    )
+    phase = models.ForeignKey(Phase, on_delete=PROTECT, related_name="submissions")
+    team = models.ForeignKey(Team, on_delete=PROTECT, related_name="submissions", null=True, blank=True)
     number = models.PositiveIntegerField(help_text="Counts the runs of a team in a phase.")
     system = models.CharField(max_length=80)
     system_skeleton = Skeleton("system")
@@ -103,7 +101,7 @@ class Submission(models.Model):
     problems: models.JSONField[list[dict[str, Any]]] = models.JSONField(
         default=list, help_text="Why a run that was checked or read in a job was refused."
     )
-    submitted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
+    submitted_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True)
     submitted_at = models.DateTimeField(default=timezone.now)
     begun_at = models.DateTimeField(
         null=True, blank=True, help_text="When the first byte of its upload came, by which deadlines go."
@@ -125,9 +123,7 @@ class Submission(models.Model):
     idempotency_key = models.CharField(
         max_length=100, blank=True, help_text="Chosen by the sender: the same key again is the same run."
     )
-    bundle = models.ForeignKey(
-        Bundle, on_delete=models.PROTECT, related_name="submissions", null=True, blank=True
-    )
+    bundle = models.ForeignKey(Bundle, on_delete=PROTECT, related_name="submissions", null=True, blank=True)
     is_selected = models.BooleanField(default=False, help_text="The run that counts where teams select.")
     priority = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Its place among the team's runs, where the first few are judged."
@@ -146,16 +142,16 @@ class Submission(models.Model):
             models.Index(fields=["sha256", "team"], name="submission_same_file"),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["phase", "team", "number"], name="submission_number_once_a_team"),
-            models.UniqueConstraint(
+            UniqueConstraint(fields=["phase", "team", "number"], name="submission_number_once_a_team"),
+            UniqueConstraint(
                 fields=["phase", "number"], condition=Q(team=None), name="submission_number_once_a_baseline"
             ),
-            models.UniqueConstraint(
+            UniqueConstraint(
                 fields=["phase", "team", "idempotency_key"],
                 condition=~Q(idempotency_key=""),
                 name="submission_idempotency_key_once_a_team",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(kind__in=("baseline", "human"), team=None)
                 | (~Q(kind__in=("baseline", "human")) & Q(team__isnull=False)),
                 name="submission_has_a_team_unless_baseline",
@@ -181,7 +177,7 @@ class Submission(models.Model):
 class LateReading(models.Model):
     """What is still to be read of a run that came when no reader was free; gone once it is read."""
 
-    submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="late_reading")
+    submission = models.OneToOneField(Submission, on_delete=CASCADE, related_name="late_reading")
     metadata = models.BinaryField(blank=True, help_text="The file of ir_metadata that came with it.")
     metadata_name = models.CharField(max_length=200, blank=True)
     is_named = models.BooleanField(
@@ -195,17 +191,17 @@ class LateReading(models.Model):
 class ExtraTries(models.Model):
     """They are added to the phase's limit in total, and to that of the day on which they are given."""
 
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="extra_tries")
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="extra_tries")
+    phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="extra_tries")
+    team = models.ForeignKey(Team, on_delete=PROTECT, related_name="extra_tries")
     tries = models.PositiveSmallIntegerField(validators=[MinValueValidator(1)])
     reason = models.CharField(max_length=500, help_text="The team reads it.")
-    given_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    given_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
     given_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         verbose_name_plural = "extra tries"
         ordering = ["-given_at", "-id"]
-        constraints = [models.CheckConstraint(condition=Q(tries__gt=0), name="extra_tries_are_some")]
+        constraints = [CheckConstraint(condition=Q(tries__gt=0), name="extra_tries_are_some")]
 
     def __str__(self) -> str:
         return f"{self.tries} more for {self.team} in {self.phase}"
@@ -214,17 +210,15 @@ class ExtraTries(models.Model):
 class TeamFigure(models.Model):
     """One such number, in the unit that `tasks.submissions.run_card` gives. Nobody has checked it."""
 
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="team_figures")
+    submission = models.ForeignKey(Submission, on_delete=CASCADE, related_name="team_figures")
     #: Stands here too, so that a board without any is told in one look.
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="team_figures")
+    phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="team_figures")
     name = models.CharField(max_length=40)
     value = models.FloatField()
 
     class Meta:
         ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["submission", "name"], name="team_figure_once_a_measure")
-        ]
+        constraints = [UniqueConstraint(fields=["submission", "name"], name="team_figure_once_a_measure")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.value} of {self.submission}"

@@ -184,9 +184,8 @@ def tell_to_confirm(
     where = {"task": phase.task.slug, "phase": phase.slug}
     is_reopened = by is not None
     season = phase.task.season
-    known = set(
-        models.Notification.objects.filter(event__startswith=f"{event}-").values_list("event", flat=True)
-    )
+    sent = models.Notification.objects.filter(event__startswith=f"{event}-")
+    known = set(sent.values_list("event", flat=True))
     if not known:
         queue_event(Kind.CONFIRM, event, season, **where, is_reopened=is_reopened)
     return sum(

@@ -89,9 +89,8 @@ def choices_of(user: User) -> dict[Kind, Channel]:
 
 def choose(*, user: User, wanted: Mapping[str, str]) -> None:
     for kind, channel in wanted.items():
-        NotificationChoice.objects.update_or_create(
-            user=user, kind=Kind(kind), defaults={"channel": Channel(channel)}
-        )
+        chosen = {"channel": Channel(channel)}
+        NotificationChoice.objects.update_or_create(user=user, kind=Kind(kind), defaults=chosen)
 
 
 def unsubscribe_secret(user: User, kind: str) -> str:

@@ -342,9 +342,8 @@ def accept_terms(*, season: Season, number: int, user: User, **given: str) -> Te
             if lacking := {name: words for name, text in asked.items() if not text}:
                 raise ValidationError(lacking)
             User.objects.filter(pk=user.pk).update(**asked)
-            audit.record(
-                "terms-accepted", actor=user, subject=user, place=season, facts={"version": terms.number}
-            )
+            facts = {"version": terms.number}
+            audit.record("terms-accepted", actor=user, subject=user, place=season, facts=facts)
     return acceptance
 
 
@@ -386,9 +385,8 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
         User.objects.select_for_update().get(pk=user.pk)
         since = timezone.now() - dt.timedelta(days=1)
         if AuditEntry.objects.filter(actor=user, action="join-asked", at__gt=since).count() >= MAX_A_DAY:
-            raise EntryRefused(
-                _("you have asked %(number)s times within a day; go on tomorrow") % {"number": MAX_A_DAY}
-            )
+            words = _("you have asked %(number)s times within a day; go on tomorrow")
+            raise EntryRefused(words % {"number": MAX_A_DAY})
         if JoinRequest.objects.filter(user=user, declined_at=None).count() >= MAX_WAITING:
             words = _("%(number)s requests of yours wait for an answer; take one back first")
             raise EntryRefused(words % {"number": MAX_WAITING})

@@ -159,7 +159,7 @@ def phase_at(address: str) -> Phase:
     if phase := phases.filter(**{"pk": int(address)} if _is_number(address) else names).first():
         return phase
     addresses = ", ".join(
-        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}" for phase in phases.order_by("pk")
+        f"{one.task.season.slug}/{one.task.slug}/{one.slug}" for one in phases.order_by("pk")
     )
     raise NoSuchPlace(f"there is no phase “{address}”; there are {addresses or 'none yet'}")
 

@@ -54,9 +54,8 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
         if changed == _newest(season):
             _show(season, changed)
         facts = {"text": " ".join(text.split())}
-        audit.record(
-            "announcement-edited", actor=by, subject=season, place=season, facts=facts, changes=[change]
-        )
+        key = "announcement-edited"
+        audit.record(key, actor=by, subject=season, place=season, facts=facts, changes=[change])
         events.reword_announced(changed)
     return changed
 

@@ -17,6 +17,8 @@ from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 
+Instant = dt.datetime | None
+
 
 def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User) -> Phase:
     if closes <= opens:
@@ -97,9 +99,7 @@ def _clock(instant: dt.datetime) -> str:
     return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
-def change_board(
-    *, phase: Phase, board: str, board_from: dt.datetime | None, board_then: str, by: User
-) -> Phase:
+def change_board(*, phase: Phase, board: str, board_from: Instant, board_then: str, by: User) -> Phase:
     if (board_from is None) != (not board_then):
         raise Refused(_("say both when the board is shown to others and to whom, or neither"))
     with transaction.atomic():
@@ -128,9 +128,7 @@ def describe_board(phase: Phase) -> str:
     }
 
 
-def freeze_board(
-    *, phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
-) -> Phase:
+def freeze_board(*, phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
         changed = locked_phase(phase)
@@ -166,9 +164,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
         return _freeze(changed, changed.frozen_from, until, by)
 
 
-def _freeze(
-    phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
-) -> Phase:
+def _freeze(phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User) -> Phase:
     ends = {"first": frozen_from, "last": frozen_until}
     key = "board-frozen/until" if frozen_until else "board-frozen" if frozen_from else "board-frozen/not"
     facts = {name: utc_minute(instant) for name, instant in ends.items() if instant is not None}

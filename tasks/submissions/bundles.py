@@ -94,16 +94,12 @@ class BundleRefused(refusals.RunNotTaken):
 
     def answer(self) -> dict[str, object]:
         if isinstance(self.weightiest, refusals.RunRejected):
-            problems, more = capped(
-                [problem for part in self.parts if part.refusal for problem in part.problems]
-            )
+            problems, more = capped([one for part in self.parts if part.refusal for one in part.problems])
             more += sum(reason.more for reason in self._reasons() if isinstance(reason, refusals.RunRejected))
             entries = [problem.as_dict() for problem in problems]
             parts = [part.as_dict() for part in self.parts]
             return super().answer() | {"problems": entries, "more": more, "parts": parts}
-        reasons = [
-            f"{part.phase.task}: {str(part.refusal).rstrip('.')}." for part in self.parts if part.refusal
-        ]
+        reasons = [f"{own.phase.task}: {str(own.refusal).rstrip('.')}." for own in self.parts if own.refusal]
         words = " ".join([sentence(self), *reasons])
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
@@ -161,9 +157,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             idempotency_key=details.idempotency_key,
         )
         # The key is the bundle's; in a phase it would stand in the way of one that is used there.
-        nameless = run_card.RunDetails(
-            system=details.system, description=details.description, kind=details.kind
-        )
+        nameless = replace(details, idempotency_key="")
         for part in parts:
             warnings = sent_again(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *part.problems])
@@ -322,9 +316,8 @@ def _said_by_type(
         own[task_type.slug] = replace(said, figures=run_card.checked_figures(task_type, given))
         faults.append(set(figures) - taken)
         if metadata is not None:
-            own[task_type.slug] = own[task_type.slug].before(
-                run_card.read_metadata(metadata, task_type, sender)
-            )
+            read = run_card.read_metadata(metadata, task_type, sender)
+            own[task_type.slug] = own[task_type.slug].before(read)
     unknown = {name for name in set.intersection(*faults) if figures[name] not in (None, "")}
     if unknown:
         raise ValidationError(dict.fromkeys(sorted(unknown), _("none of these tasks takes this figure")))

@@ -206,9 +206,7 @@ def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if paper := next(_paper_links(_publication(metadata)), ""):
         yield "paper", paper
     for name, key in (("training_data", "training data"), ("external_resources", "other")):
-        if sets := [
-            words for entry in _listed(_mapping(metadata, "data").get(key)) if (words := _stage(entry))
-        ]:
+        if sets := [words for one in _listed(_mapping(metadata, "data").get(key)) if (words := _stage(one))]:
             yield name, sets
     automatic = _mapping(metadata, "method").get("automatic")
     if isinstance(automatic, bool):

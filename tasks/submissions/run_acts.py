@@ -177,9 +177,7 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
     with transaction.atomic():
         if not reason:
             require_open(submission)
-        runs = Submission.objects.select_for_update().filter(
-            phase=submission.phase_id, team=submission.team_id
-        )
+        runs = Submission.objects.select_for_update().filter(phase=submission.phase, team=submission.team_id)
         list(runs.order_by("pk"))
         others = runs.exclude(pk=submission.pk).filter(is_selected=True)
         before = others.values_list("number", flat=True).first()
@@ -267,9 +265,8 @@ def describe_run(
         "card": submission.card if card is None else checked_card(card),
     }
     # What was missing before may stay so: the phase may ask for more since the run came.
-    missing = missing_from(
-        submission.phase, Metadata(description=submission.description, card=submission.card)
-    )
+    before = Metadata(description=submission.description, card=submission.card)
+    missing = missing_from(submission.phase, before)
     gone = missing_from(submission.phase, Metadata(description=wanted["description"], card=wanted["card"]))
     if lost := [name for name in gone if name not in missing]:
         words = _("this phase asks for it, so that it cannot be taken back")

@@ -86,9 +86,8 @@ def _judged(known: CardField, value: object) -> str:
             _("“%(found)s” is not one of %(names)s") % {"found": text[:40], "names": ", ".join(known.values)}
         )
     if known.is_date and not _DATE.fullmatch(text.lower()):
-        raise ValueError(
-            _("“%(found)s” is no year, month or day such as 2024-06, nor none or unknown") % {"found": text}
-        )
+        words = _("“%(found)s” is no year, month or day such as 2024-06, nor none or unknown")
+        raise ValueError(words % {"found": text})
     if known.is_list:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:

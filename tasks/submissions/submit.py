@@ -42,9 +42,8 @@ def check_run(
 ) -> run_card.Findings:
     said = said or run_card.Metadata()
     if metadata is not None:
-        said = said.before(
-            run_card.read_metadata(metadata, phase.task.task_type, run_card.sender_of(by, upload, None))
-        )
+        sender = run_card.sender_of(by, upload, None)
+        said = said.before(run_card.read_metadata(metadata, phase.task.task_type, sender))
     found = findings(phase, upload, by)
     lacking = run_card.missing_warnings(phase, said.before(found.about))
     later = [] if found.is_read else [run_card.checked_later()]
@@ -81,9 +80,8 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     details = run_card.checked_details(
         system=system, description=description, kind=kind, idempotency_key=idempotency_key
     )
-    said = said_of(
-        phase.task.task_type, description=details.description, card=card or {}, figures=team_figures or {}
-    )
+    kind_of_task, figures = phase.task.task_type, team_figures or {}
+    said = said_of(kind_of_task, description=details.description, card=card or {}, figures=figures)
     sha256 = checksum(upload.path)
     if before := _sent_before(phase, team, details, sha256):
         return before
@@ -350,9 +348,8 @@ def read_late(submission: Submission, run: Path, folder: Path) -> Callable[[], N
         if late.metadata_name:
             path = folder / "metadata"
             path.write_bytes(late.metadata)
-            said = said.before(
-                run_card.read_metadata(Upload(path, late.metadata_name), phase.task.task_type, None)
-            )
+            sent = Upload(path, late.metadata_name)
+            said = said.before(run_card.read_metadata(sent, phase.task.task_type, None))
         with read_upload(HEADER, run, {"filename": submission.filename}, owner=None) as done:
             said = said.before(run_card.metadata_of_header(phase.task.task_type, done.result))
         if submission.team_id:
@@ -367,7 +364,6 @@ def read_late(submission: Submission, run: Path, folder: Path) -> Callable[[], N
 def _fill_in(submission: Submission, said: run_card.Metadata, late: LateReading) -> None:
     Submission.objects.filter(pk=submission.pk).update(description=said.description, card=dict(said.card))
     known = set(submission.team_figures.values_list("name", flat=True))
-    run_card.keep_figures(
-        submission, {name: value for name, value in said.figures.items() if name not in known}
-    )
+    new = {name: value for name, value in said.figures.items() if name not in known}
+    run_card.keep_figures(submission, new)
     late.delete()

@@ -47,9 +47,8 @@ class UploadTooLarge(Refused):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        super().__init__(
-            _("the file is larger than %(limit)s MB, the most that a run may have") % {"limit": limit >> 20}
-        )
+        words = _("the file is larger than %(limit)s MB, the most that a run may have")
+        super().__init__(words % {"limit": limit >> 20})
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,8 @@ def checked_url(url: str) -> str:
     if host in settings.WEBHOOK_HOSTS:
         return url
     if parts.scheme != "https" or port not in (None, 443):
-        raise AddressRefused(
-            _("an address begins with https:// and has no port, unless the site allows its host")
-        )
+        words = _("an address begins with https:// and has no port, unless the site allows its host")
+        raise AddressRefused(words)
     return url
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
-from citeboard.core.words import counted
+from citeboard.core.words import counted, cut
 
 #: Characters of what an entry says.
 MAX_WORDS = 400
@@ -193,7 +193,3 @@ def actor(name: str) -> str:
     if what == "deleted account" and number.isdecimal():
         return gettext("deleted account %(number)s") % {"number": number}
     return gettext(name) if name in (OPERATOR, INVITED) else name
-
-
-def cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

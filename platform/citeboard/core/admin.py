@@ -34,11 +34,9 @@ class NotedAdmin(CreatedElsewhere):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         with transaction.atomic():
-            before = type(obj)._default_manager.select_for_update().get(pk=obj.pk)  # noqa: SLF001
+            old = type(obj)._default_manager.select_for_update().get(pk=obj.pk)  # noqa: SLF001
             super().save_model(request, obj, form, change)
-            changes = [
-                audit.Change(name, getattr(before, name), getattr(obj, name)) for name in form.changed_data
-            ]
+            changes = [audit.Change(key, getattr(old, key), getattr(obj, key)) for key in form.changed_data]
             if changes:
                 audit.record(
                     "changed-in-admin",

@@ -13,9 +13,10 @@ from django.db.models.deletion import ProtectedError
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from citeboard.core.actions import ACTIONS, OPERATOR, VARIANT, cut, worded
+from citeboard.core.actions import ACTIONS, OPERATOR, VARIANT, worded
 from citeboard.core.middleware import ENGLISH
 from citeboard.core.models import MAX_NAME, MAX_SUBJECT, AuditEntry
+from citeboard.core.words import cut
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,7 @@ class ObjectCache(LocMemCache):
             self._cache.move_to_end(key, last=False)
             return self._cache[key]
 
-    def set(
-        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
-    ) -> None:
+    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         key = self.make_and_validate_key(key, version=version)
         with self._lock:
             self._set(key, value, timeout)
@@ -115,17 +113,13 @@ class LimitsCache(BaseCache):
         value = rows.values_list("value", flat=True).first()
         return default if value is None else json.loads(value)
 
-    def set(
-        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
-    ) -> None:
+    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         row = Limit(self._key(key, version), json.dumps(value), self._expires_at(timeout))
         Limit.objects.bulk_create(
             [row], update_conflicts=True, unique_fields=["key"], update_fields=["value", "expires_at"]
         )
 
-    def add(
-        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
-    ) -> bool:
+    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         values = [self._key(key, version), json.dumps(value), self._expires_at(timeout), time.time()]
         is_new = self._row(ADD, values) is not None
         if is_new:

@@ -42,9 +42,7 @@ class Environment:
         self._declare(name, "yes or no", "yes" if default else "no", about)
         return self._read(name, default, _boolean, f"one of {', '.join(TRUE + FALSE)}")
 
-    def choice(
-        self, name: str, default: str, choices: Sequence[str], about: str, *, shown: str | None = None
-    ) -> str:
+    def choice(self, name: str, default: str, choices: Sequence[str], about: str, *, shown: str = "") -> str:
         self._declare(name, " or ".join(choices), shown or default, about)
 
         def pick(text: str) -> str:

@@ -22,9 +22,7 @@ from citeboard.core.words import listed
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
 #: All that may be missing, by what `Missing.what` calls it.
-PARTS_ASKED = frozenset(
-    {"database", "clock", "schema", "pages", "storage", "disk", "confinement", "redis", "cache"}
-)
+PARTS_ASKED = {"database", "clock", "schema", "pages", "storage", "disk", "confinement", "redis", "cache"}
 #: Seconds that Redis may take.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30

@@ -61,9 +61,8 @@ class RequestMetricsMiddleware(Middleware):
                 route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
             if current is not None:
                 current.update_name(f"{method} {route}")
-                current.set_attributes(
-                    {"http.route": route, "http.response.status_code": response.status_code}
-                )
+                current.set_attribute("http.route", route)
+                current.set_attribute("http.response.status_code", response.status_code)
         REQUESTS.labels(route, method, response.status_code).observe(time.perf_counter() - began)
         return response
 

@@ -17,9 +17,7 @@ def late_text(max_length: int, words: Any = None, **options: Any) -> models.Char
     return models.CharField(words, max_length=max_length, blank=True, default="", db_default="", **options)
 
 
-def late_json(
-    kind: type[list[Any] | dict[str, Any]], help_text: Any, words: Any = None, **options: Any
-) -> Any:
+def late_json(kind: type[Any], help_text: Any, words: Any = None, **options: Any) -> Any:
     """A list or an object that is empty in rows of before it was added."""
     empty = models.Value(kind(), models.JSONField())
     return models.JSONField(words, default=kind, db_default=empty, help_text=help_text, **options)

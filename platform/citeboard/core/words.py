@@ -86,6 +86,8 @@ def setting(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={setting(one)}" for key, one in value.items()) or pgettext("setting", "none")
     text = " ".join(str(value).split())
-    return (text if len(text) <= MAX_SETTING else f"{text[: MAX_SETTING - 1]}…") or pgettext(
-        "setting", "empty"
-    )
+    return cut(text, MAX_SETTING) or pgettext("setting", "empty")
+
+
+def cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

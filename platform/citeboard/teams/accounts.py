@@ -114,10 +114,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
         else:
             form = TokenForm()
     own = Token.objects.filter(user=request.user)
-    status = 422 if form.errors else 200
-    return render(
-        request, "teams/tokens.html", {"form": form, "tokens": own, "secret": secret}, status=status
-    )
+    code = 422 if form.errors else 200
+    return render(request, "teams/tokens.html", {"form": form, "tokens": own, "secret": secret}, status=code)
 
 
 @login_required

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
-from django.db.models import Q
+from django.db.models import CASCADE, SET_NULL, Q, UniqueConstraint
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -63,7 +63,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta:
-        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique_in_any_case")]
+        constraints = [UniqueConstraint(Lower("email"), name="user_email_unique_in_any_case")]
 
     def __str__(self) -> str:
         return self.name or self.email.partition("@")[0]
@@ -92,17 +92,15 @@ class Membership(models.Model):
         LEAD = "lead", _("lead")
         MEMBER = "member", _("member")
 
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    team = models.ForeignKey(Team, on_delete=CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     joined_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["team", "user"], name="membership_once_a_person_and_team"),
-            models.UniqueConstraint(
-                fields=["team"], condition=models.Q(role="lead"), name="membership_one_lead_a_team"
-            ),
+            UniqueConstraint(fields=["team", "user"], name="membership_once_a_person_and_team"),
+            UniqueConstraint(fields=["team"], condition=Q(role="lead"), name="membership_one_lead_a_team"),
         ]
 
     def __str__(self) -> str:
@@ -112,9 +110,9 @@ class Membership(models.Model):
 class Invitation(models.Model):
     """Who holds the team's link may join, until it is renewed, revoked or too old."""
 
-    team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="invitation")
+    team = models.OneToOneField(Team, on_delete=CASCADE, related_name="invitation")
     nonce = models.CharField(max_length=32, unique=True)
-    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
 
@@ -130,11 +128,11 @@ class MailedInvitation(models.Model):
         DECLINED = "declined", _("declined")
         WITHDRAWN = "withdrawn", _("withdrawn")
 
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="mailed_invitations")
+    team = models.ForeignKey(Team, on_delete=CASCADE, related_name="mailed_invitations")
     address = models.EmailField("e-mail address")
     nonce = models.CharField(max_length=32, unique=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     #: The number of the job that sends its e-mail.
@@ -142,9 +140,7 @@ class MailedInvitation(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address")
-        ]
+        constraints = [UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address")]
 
     def __str__(self) -> str:
         return f"invitation to {self.team} by e-mail"
@@ -174,7 +170,7 @@ class Token(models.Model):
         READ = "read", _("read")
         SUBMIT = "submit", _("read and submit")
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    user = models.ForeignKey(User, on_delete=CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True)
     hint = models.CharField("first characters", max_length=8)

@@ -40,9 +40,8 @@ class Command(BaseCommand):
         splits = sorted({phase.split for phase in phases})
         split = options["split"] or (splits[0] if len(splits) == 1 else None)
         if split not in splits:
-            raise CommandError(
-                f"--split names one of {', '.join(splits) or 'no split: the task has no phase'}"
-            )
+            names = ", ".join(splits) or "no split: the task has no phase"
+            raise CommandError(f"--split names one of {names}")
         with problems_told(self, otherwise="the gold stays as it was"):
             before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
             with (

@@ -21,22 +21,14 @@ class Command(BaseCommand):
     help = "Bring the site to what DIR/season.toml says; docs/season-file.md describes the file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "folder", type=Path, metavar="DIR", help="the folder of season.toml, or that file"
-        )
-        parser.add_argument(
-            "--data", type=Path, metavar="ROOT", help="where gold and runs are looked for beside DIR"
-        )
-        parser.add_argument(
-            "--reason", default="", metavar="TEXT", help="why gold that the site has already is corrected"
-        )
-
-        parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
-        parser.add_argument(
-            "--dry-run", action="store_true", help="show what would be changed, and change nothing"
-        )
+        add = parser.add_argument
+        add("folder", type=Path, metavar="DIR", help="the folder of season.toml, or that file")
+        add("--data", type=Path, metavar="ROOT", help="where gold and runs are looked for beside DIR")
+        add("--reason", default="", metavar="TEXT", help="why gold that the site has already is corrected")
+        add("--let-out", metavar="TASK", default="", help=LET_OUT)
+        add("--dry-run", action="store_true", help="show what would be changed, and change nothing")
         for name, value in (("--apply", "the file's value"), ("--keep", "the site's value")):
-            parser.add_argument(
+            add(
                 name,
                 nargs="+",
                 action="extend",

@@ -21,7 +21,7 @@ from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
 from tasks.seasons.file.licences import checked_licence
 from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
 from tasks.seasons.own_measures import MeasuresRefused, bring_measures
-from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
+from tasks.types import InputRefused, OptionRefused, Options, Problem, TaskType, task_types
 from tasks.types.base import CUTOFFS, current_rules
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.registry import folder_type, stored
@@ -227,9 +227,7 @@ def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
             values["time_zone"] = "UTC"
         zone = zone_of(values["time_zone"])
     values |= besides
-    return {
-        name: values[name] if name in values else _value(table, model, name, zone) for name in model.SETTINGS
-    }
+    return {key: values[key] if key in values else _value(table, model, key, zone) for key in model.SETTINGS}
 
 
 def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> Any:
@@ -340,9 +338,7 @@ def _rules(table: Table, task_type: TaskType | None) -> list[str]:
     return list(dict.fromkeys(rules))
 
 
-def _files_of_options(
-    table: Table, task_type: TaskType, options: Mapping[str, str], roots: Roots
-) -> dict[str, str]:
+def _files_of_options(table: Table, task_type: TaskType, options: Options, roots: Roots) -> dict[str, str]:
     if isinstance(roots, FileAlone):
         return {}
     folders = [root for root in (roots.folder, roots.data) if root is not None]
@@ -371,12 +367,7 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
 
 
 def _refuse_measures(
-    table: Table,
-    key: str,
-    names: Sequence[str],
-    task_type: TaskType,
-    rules: Sequence[str],
-    options: Mapping[str, str],
+    table: Table, key: str, names: Sequence[str], task_type: TaskType, rules: Sequence[str], options: Options
 ) -> None:
     own = [name for name in rules if name in task_type.rules]
     metrics = {metric.name: (name, metric) for name in own for metric in task_type.metrics_of(name, options)}
@@ -389,9 +380,7 @@ def _refuse_measures(
             table.refuse(key, words, _("a metric that ranks"))
 
 
-def _refuse_no_ranking(
-    table: Table, task_type: TaskType, rules: Sequence[str], options: Mapping[str, str]
-) -> None:
+def _refuse_no_ranking(table: Table, task_type: TaskType, rules: Sequence[str], options: Options) -> None:
     if not rules or rules[0] not in task_type.rules:
         return
     ranking = task_type.ranking_metric(rules[0], options)

@@ -34,7 +34,5 @@ def checked_licence(text: str) -> str:
         return text
     unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip("()")
     named = {"name": unknown, "near": near(unknown, [row["id"] for row in LICENSES.values()])}
-    refusal = _(
-        "“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words"
-    )
-    raise ValueError(refusal % named)
+    told = _("“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words")
+    raise ValueError(told % named)

@@ -46,6 +46,8 @@ from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused
 from tasks.types.toml_lines import KeyLines
 
+#: By task and split.
+Kept = dict[tuple[str, str], KeptGold]
 #: Its numbers are another room's.
 RERANK = "scoring.worker.rescoring.rank_again"
 
@@ -146,14 +148,11 @@ def apply_entry(
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
-    return Loaded(
-        season=season, changes=changes, notices=list(_notices(season, entry, plan)), differences=applied
-    )
+    notices = list(_notices(season, entry, plan))
+    return Loaded(season=season, changes=changes, notices=notices, differences=applied)
 
 
-def _write(
-    season: Season, plan: Plan, kept: dict[tuple[str, str], KeptGold], reason: str, by: User | None
-) -> list[str]:
+def _write(season: Season, plan: Plan, kept: Kept, reason: str, by: User | None) -> list[str]:
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
@@ -195,7 +194,7 @@ def _write(
 def _write_task(
     season: Season,
     entry: entries.TaskEntry,
-    kept: dict[tuple[str, str], KeptGold],
+    kept: Kept,
     plan: Plan,
     reason: str,
     by: User | None,
@@ -232,9 +231,8 @@ def _write_task(
         version, is_new = record_gold(task=task, split=gold.split, kept=own, reason=why)
         if is_new:
             is_scored_again = True
-            changes.append(
-                f"gold {task.slug}/{gold.split}: version {version.number}, {version.instances} instances"
-            )
+            name = f"gold {task.slug}/{gold.split}"
+            changes.append(f"{name}: version {version.number}, {version.instances} instances")
     if is_scored_again and (jobs := [job for phase in task.phases.all() for job in rescore(phase)]):
         changes.append(f"task {task.slug}: {len(jobs)} scorings queued for the runs it has")
 
@@ -244,9 +242,8 @@ def _write_baseline(
 ) -> Iterator[str]:
     sha256 = checksum(entry.run)
     for slug in plan.phases_of(task, entry):
-        phase = Phase.objects.select_related("task__season").get(
-            task__season=season, task__slug=task.slug, slug=slug
-        )
+        phases = Phase.objects.select_related("task__season").filter(task__season=season)
+        phase = phases.get(task__slug=task.slug, slug=slug)
         baseline = f"baseline {task.slug}/{slug} “{entry.system}”"
         named = Submission.objects.filter(
             phase=phase, kind=Submission.Kind.BASELINE, built_in="", system=entry.system

@@ -119,9 +119,7 @@ class Server:
         while len(message) < length and (part := self._orders.recv(length - len(message))):
             message += part
         facts = json.loads(message)
-        order = Order(
-            facts["program"], facts["arguments"], facts["shared"], Limits(**facts["limits"]), facts["behind"]
-        )
+        order = Order(**{**facts, "limits": Limits(**facts["limits"])})
         line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
         try:
             shared = _shared(order.shared) if order.shared else None
@@ -134,9 +132,8 @@ class Server:
         if pid == 0:
             self._become(order, shared, folder)
         os.close(folder)
-        self._running[pid] = Running(
-            pid, line, time.monotonic() + order.limits.steps * order.limits.wall_seconds
-        )
+        deadline = time.monotonic() + order.limits.steps * order.limits.wall_seconds
+        self._running[pid] = Running(pid, line, deadline)
         self._selector.register(line, selectors.EVENT_READ, pid)
         _tell(line, f"{BEGAN} {pid}")
         return True

@@ -300,9 +300,7 @@ class ForkServer:
         with theirs, self._sending:
             try:
                 self._orders.settimeout(MAX_SILENCE)
-                socket.send_fds(
-                    self._orders, [len(message).to_bytes(4, "big")], [theirs.fileno(), descriptor]
-                )
+                socket.send_fds(self._orders, [len(message).to_bytes(4)], [theirs.fileno(), descriptor])
                 self._orders.sendall(message)
             except OSError as gone:
                 line.close()

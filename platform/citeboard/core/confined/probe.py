@@ -38,12 +38,10 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 def self_test(means: Collection[str] = MEANS) -> list[str]:
     """What stays open to a process of this machine; all that is needed where it could not even be started."""
     command = [sys.executable, "-P", "-s", "-m", "citeboard.core.confined.probe", *means]
-    environment = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    clean = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, timeout=60, check=True
-            )
+            done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, timeout=60, check=True)
         told: dict[str, bool] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return list(NEEDED)

@@ -83,9 +83,8 @@ def copied(source: Storage, target: Storage, name: str) -> bool:
             target.save(name, content)
     if _digest(target, name) == digest:
         return is_new
-    raise NotCopied(
-        f"{name} was written and reads otherwise" if is_new else f"{name} is there with another content"
-    )
+    words = "was written and reads otherwise" if is_new else "is there with another content"
+    raise NotCopied(f"{name} {words}")
 
 
 def _digest(storage: Storage, name: str) -> str:
