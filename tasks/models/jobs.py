@@ -6,17 +6,7 @@ import datetime as dt
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import (
-    CASCADE,
-    PROTECT,
-    SET_NULL,
-    CheckConstraint,
-    Exists,
-    F,
-    OuterRef,
-    Q,
-    UniqueConstraint,
-)
+from django.db.models import CASCADE, PROTECT, SET_NULL, Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -122,18 +112,18 @@ class Job(models.Model):
             models.Index(fields=["kind", "state", "due_at"], name="job_due"),
         ]
         constraints = [
-            UniqueConstraint(
+            models.UniqueConstraint(
                 fields=["submission", "gold", "rules", "options_digest"], name="job_once_a_scoring"
             ),
-            CheckConstraint(
+            models.CheckConstraint(
                 condition=~Q(state="running") | Q(lease_expires_at__isnull=False),
                 name="job_running_holds_a_lease",
             ),
-            CheckConstraint(
+            models.CheckConstraint(
                 condition=(Q(kind="score") & ~Q(rules="")) | (~Q(kind="score") & Q(rules="")),
                 name="job_has_rules_where_it_scores",
             ),
-            CheckConstraint(
+            models.CheckConstraint(
                 condition=Q(kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False)
                 | (~Q(kind__in=OF_RUNS) & Q(submission=None, gold=None)),
                 name="job_has_a_run_where_it_is_of_one",
@@ -188,12 +178,12 @@ class Acknowledgement(models.Model):
     class Meta:
         ordering = ["-at", "-id"]
         constraints = [
-            UniqueConstraint(
+            models.UniqueConstraint(
                 fields=["submission", "failed_at"],
                 condition=Q(job=None),
                 name="acknowledged_once_a_failed_run",
             ),
-            UniqueConstraint(fields=["job", "failed_at"], name="acknowledged_once_a_failed_job"),
+            models.UniqueConstraint(fields=["job", "failed_at"], name="acknowledged_once_a_failed_job"),
         ]
 
     def __str__(self) -> str:
@@ -209,7 +199,7 @@ class Tally(models.Model):
 
     class Meta:
         ordering = ["name", "label", "place"]
-        constraints = [UniqueConstraint(fields=["name", "label", "place"], name="tally_once")]
+        constraints = [models.UniqueConstraint(fields=["name", "label", "place"], name="tally_once")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.label} {self.place}"

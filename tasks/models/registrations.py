@@ -3,17 +3,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import (
-    CASCADE,
-    PROTECT,
-    SET_NULL,
-    CheckConstraint,
-    Exists,
-    F,
-    OuterRef,
-    Q,
-    UniqueConstraint,
-)
+from django.db.models import CASCADE, PROTECT, SET_NULL, Exists, F, OuterRef, Q, UniqueConstraint
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -128,7 +118,7 @@ class MergeProposal(models.Model):
         ordering: ClassVar[list[str]] = ["proposed_at", "id"]
         constraints = [
             UniqueConstraint(fields=["season", "team"], name="merge_proposal_once_a_team"),
-            CheckConstraint(condition=~Q(team=F("into")), name="merge_of_two_teams"),
+            models.CheckConstraint(condition=~Q(team=F("into")), name="merge_of_two_teams"),
         ]
 
     def __str__(self) -> str:

@@ -10,22 +10,7 @@ from zoneinfo import ZoneInfo
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import (
-    CASCADE,
-    PROTECT,
-    SET_NULL,
-    Case,
-    CheckConstraint,
-    Count,
-    Exists,
-    F,
-    OuterRef,
-    Q,
-    Subquery,
-    UniqueConstraint,
-    Value,
-    When,
-)
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.text import capfirst
@@ -303,14 +288,14 @@ class Organiser(models.Model):
         ORGANISER = "organiser", _("organiser")
         HELPER = "helper", _("helper")
 
-    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="organisers")
-    user = models.ForeignKey(User, on_delete=CASCADE, related_name="organises")
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="organisers")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="organises")
     role = models.CharField(
         max_length=10, choices=Role, default=Role.ORGANISER, db_default=Role.ORGANISER.value
     )
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["season", "user"], name="organiser_once")]
+        constraints = [models.UniqueConstraint(fields=["season", "user"], name="organiser_once")]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.get_role_display()} of {self.season}"
@@ -319,12 +304,12 @@ class Organiser(models.Model):
 class Task(Configured):
     """A task type as a season runs it: with its rule sets and settings."""
 
-    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="tasks")
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="tasks")
     slug = models.SlugField(max_length=60)
     title = models.CharField(max_length=120)
     type = models.CharField(_("task type"), max_length=120)
     declaration = models.ForeignKey(
-        Declaration, on_delete=PROTECT, null=True, blank=True, related_name="+", editable=False
+        Declaration, on_delete=models.PROTECT, null=True, blank=True, related_name="+", editable=False
     )
     summary = models.TextField(blank=True, help_text=_("Markdown, shown above the type's own card."))
     rules: models.JSONField[list[str]] = models.JSONField(
@@ -404,7 +389,7 @@ class Task(Configured):
 
     class Meta:
         ordering = ["position", "id"]
-        constraints = [UniqueConstraint(fields=["season", "slug"], name="task_slug_once_a_season")]
+        constraints = [models.UniqueConstraint(fields=["season", "slug"], name="task_slug_once_a_season")]
 
     def __str__(self) -> str:
         return self.title
@@ -463,7 +448,7 @@ class Phase(Configured):
         ALL = "all", _("every run of a team")
         PRIORITY = "priority", _("the first runs by the priority that a team gives")
 
-    task = models.ForeignKey(Task, on_delete=CASCADE, related_name="phases")
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="phases")
     slug = models.SlugField(max_length=60)
     title = models.CharField(max_length=120)
     split = models.CharField(max_length=60, default="test")
@@ -660,14 +645,14 @@ class Phase(Configured):
     class Meta:
         ordering: ClassVar[list[str]] = ["position", "opens", "id"]
         constraints = [
-            UniqueConstraint(fields=["task", "slug"], name="phase_slug_once_a_task"),
-            CheckConstraint(condition=Q(closes__gt=F("opens")), name="phase_closes_after_it_opens"),
-            CheckConstraint(
+            models.UniqueConstraint(fields=["task", "slug"], name="phase_slug_once_a_task"),
+            models.CheckConstraint(condition=Q(closes__gt=F("opens")), name="phase_closes_after_it_opens"),
+            models.CheckConstraint(
                 condition=Q(board_from=None, board_then="")
                 | (Q(board_from__isnull=False) & ~Q(board_then="")),
                 name="phase_board_changes_to_something_at_an_instant",
             ),
-            CheckConstraint(
+            models.CheckConstraint(
                 condition=Q(frozen_until=None)
                 | Q(frozen_from__isnull=False, frozen_until__gt=F("frozen_from")),
                 name="phase_is_revealed_after_it_is_frozen",
@@ -779,7 +764,7 @@ class GoldQuerySet(models.QuerySet["Gold"]):
 class Gold(models.Model):
     """One numbered version of one split's gold, with what follows from it and holds no gold."""
 
-    task = models.ForeignKey(Task, on_delete=PROTECT, related_name="gold")
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="gold")
     split = models.CharField(max_length=60)
     number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64, help_text="SHA-256 of the canonical content.")
@@ -805,7 +790,9 @@ class Gold(models.Model):
 
     class Meta:
         ordering = ["task", "split", "number"]
-        constraints = [UniqueConstraint(fields=["task", "split", "number"], name="gold_number_once_a_split")]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "split", "number"], name="gold_number_once_a_split")
+        ]
 
     def __str__(self) -> str:
         return f"{self.task} {self.split}, gold v{self.number}"
@@ -814,7 +801,7 @@ class Gold(models.Model):
 class GoldContent(models.Model):
     """By what the instances of a gold are known in another: digests, blinded by a key of the site."""
 
-    gold = models.OneToOneField(Gold, on_delete=CASCADE, primary_key=True, related_name="content")
+    gold = models.OneToOneField(Gold, on_delete=models.CASCADE, primary_key=True, related_name="content")
     key = models.CharField(max_length=16, help_text="Which key of the site they were blinded by.")
     digests = models.BinaryField(help_text="Of the instances that are scored.")
     held = models.BinaryField(help_text="Of all that its files hold.")
@@ -827,8 +814,8 @@ class GoldContent(models.Model):
 class GoldOverlap(models.Model):
     """How many instances two golds have in common; each pair stands here both ways."""
 
-    gold = models.ForeignKey(Gold, on_delete=CASCADE, related_name="overlaps")
-    other = models.ForeignKey(Gold, on_delete=CASCADE, related_name="+")
+    gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="overlaps")
+    other = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
     same = models.PositiveIntegerField(help_text="Instances that are the same in both, and scored.")
     held = models.PositiveIntegerField(help_text="Those that the files of both hold, scored or not.")
     alike = models.PositiveIntegerField(help_text="Those that show the same and have another gold answer.")
@@ -837,7 +824,7 @@ class GoldOverlap(models.Model):
     )
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["gold", "other"], name="gold_overlap_once_a_pair")]
+        constraints = [models.UniqueConstraint(fields=["gold", "other"], name="gold_overlap_once_a_pair")]
 
     def __str__(self) -> str:
         return f"what {self.gold} and {self.other} have in common"
@@ -846,12 +833,12 @@ class GoldOverlap(models.Model):
 class SeasonFile(models.Model):
     """By it a change in the file is told from one that was made in the site since."""
 
-    season = models.OneToOneField(Season, on_delete=CASCADE, related_name="file")
+    season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="file")
     values: models.JSONField[dict[str, Any]] = models.JSONField(
         default=dict, help_text="What it said, by key, such as tasks.1a.phases.final.closes."
     )
     loaded_at = models.DateTimeField(default=timezone.now)
-    loaded_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    loaded_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
     def __str__(self) -> str:
         return f"the file of {self.season}"

@@ -17,18 +17,7 @@ from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
-from tasks.submissions import refusals, run_card
-from tasks.submissions.submit import (
-    check_entry,
-    check_look,
-    check_registered,
-    findings,
-    queue_run,
-    require_terms,
-    sent_again,
-    unread_facts,
-    unread_findings,
-)
+from tasks.submissions import refusals, run_card, submit
 from tasks.submissions.uploads import Upload, checksum, discard, stored_run
 from tasks.types import Problem
 from tasks.types.problems import capped, from_values
@@ -122,15 +111,15 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     sha256 = checksum(upload.path)
     if before := _sent_before(season, team, details, sha256):
         return before
-    check_registered(season, team)
-    check_look(season, team, details.system)
+    submit.check_registered(season, team)
+    submit.check_look(season, team, details.system)
     figures, unread = team_figures or {}, None
     try:
         parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
         own = _said_by_type(parts, said, figures, metadata, run_card.sender_of(user, upload, team))
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
-        unread = unread_facts(metadata, is_named=bool(tasks))
+        unread = submit.unread_facts(metadata, is_named=bool(tasks))
         parts = _unread_parts(season, upload, phase, tasks, team)
         own = _said_by_type(parts, said, figures, None, None)
         about = {part.phase.pk: own[part.phase.task.type] for part in parts}
@@ -159,10 +148,10 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         # The key is the bundle's; in a phase it would stand in the way of one that is used there.
         nameless = replace(details, idempotency_key="")
         for part in parts:
-            warnings = sent_again(part.phase, team, stored.sha256)
+            warnings = submit.sent_again(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *part.problems])
             facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
-            queue_run(part.phase, stored, nameless, found, found.about, unread=unread, **facts)
+            submit.queue_run(part.phase, stored, nameless, found, found.about, unread=unread, **facts)
         return bundle
 
 
@@ -175,7 +164,7 @@ def parts_of(
     team: Team | None = None,
     by: User | None = None,
 ) -> list[Part]:
-    require_terms(season, by)
+    submit.require_terms(season, by)
     phases = open_phases(season, phase, tasks, upload.begun_at)
     references = sorted({phase.task.task_type.reference for phase in phases})
     given = {"task_types": references, "filename": upload.filename}
@@ -251,9 +240,9 @@ def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase]
 
 def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:
     try:
-        found = findings(phase, upload, by, team)
+        found = submit.findings(phase, upload, by, team)
         if team is not None and not found.errors:
-            check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
+            submit.check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     except refusals.RunNotTaken as refused:
         return Part(phase=phase, refusal=refused)
     if not found.errors:
@@ -265,13 +254,13 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
 def _unread_parts(season: Season, upload: Upload, phase: str, tasks: Sequence[str], team: Team) -> list[Part]:
     """One for each task that may be meant; of tasks that nobody has named, those that take a run."""
     phases = open_phases(season, phase, tasks, upload.begun_at)
-    found = [_entered(Part(phase=one, findings=unread_findings()), team, upload) for one in phases]
+    found = [_entered(Part(phase=one, findings=submit.unread_findings()), team, upload) for one in phases]
     return found if tasks else [part for part in found if part.is_good] or found
 
 
 def _entered(part: Part, team: Team, upload: Upload) -> Part:
     try:
-        facts = check_entry(part.phase, team, timezone.now(), upload.begun_at, upload.size)
+        facts = submit.check_entry(part.phase, team, timezone.now(), upload.begun_at, upload.size)
     except refusals.RunNotTaken as refused:
         return replace(part, refusal=refused)
     return replace(part, facts=facts)
