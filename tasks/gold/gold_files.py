@@ -92,13 +92,9 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     place = f"{digest[:2]}/{digest}"
     columns: dict[str, Any] = {column: _kept(folder / name, place) for column, name in stored.items()}
     columns |= {"statistics": prepared.statistics, "findings": prepared.findings}
-    contents = (folder / name for name in (packing.CONTENT, packing.HELD, packing.PAPERS))
-    return KeptGold(
-        digest=digest,
-        instances=prepared.instances,
-        columns=columns,
-        contents=tuple(path.read_bytes() for path in contents),
-    )
+    digests = (packing.CONTENT, packing.HELD, packing.PAPERS)
+    contents = tuple((folder / name).read_bytes() for name in digests)
+    return KeptGold(digest=digest, instances=prepared.instances, columns=columns, contents=contents)
 
 
 def record_gold(
@@ -118,15 +114,9 @@ def record_gold(
         earlier = versions.filter(digest=kept.digest).first()
         if earlier is not None and not (again or anew):
             raise EarlierGold(earlier)
-        new = Gold.objects.create(
-            task=task,
-            split=split,
-            number=present.number + 1 if present else 1,
-            digest=kept.digest,
-            instances=kept.instances,
-            reason=reason,
-            **kept.columns,
-        )
+        number = present.number + 1 if present else 1
+        facts = {"digest": kept.digest, "instances": kept.instances, "reason": reason, **kept.columns}
+        new = Gold.objects.create(task=task, split=split, number=number, **facts)
         note_content(new, *kept.contents)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
             bump_version(phase.pk)

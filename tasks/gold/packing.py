@@ -86,13 +86,9 @@ def prepare_gold(
         words = f"the gold reads otherwise once it is packed: {packed.instances} instances where the files "
         words += f"have {split.instances}"
         raise InputRefused([Problem(message=words, expected="files that mean the same wherever they stand")])
-    return PreparedGold(
-        folder=folder,
-        digest=split.digest,
-        instances=split.instances,
-        statistics=task_type.statistics(split) if task_type.statistics else [],
-        findings=odd.all(),
-    )
+    statistics = task_type.statistics(split) if task_type.statistics else []
+    facts: dict[str, Any] = {"digest": split.digest, "instances": split.instances, "statistics": statistics}
+    return PreparedGold(folder=folder, findings=odd.all(), **facts)
 
 
 def _units(task_type: TaskType, split: Split, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:

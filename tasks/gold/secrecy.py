@@ -255,20 +255,15 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
     for phase in phases:
         own = (phase.task_id, phase.split)
         beside = tuple(row for row in by_split.get(own, ()) if row.pk != phase.pk)
-        elsewhere = tuple(
-            Holder(
-                *other,
-                tuple(by_split.get(other, ())),
-                frozenset(version for version, same in counts.items() if same),
-                frozenset(counts),
-            )
-            for other, counts in shared[own].items()
-        )
+        elsewhere: list[Holder] = []
+        for other, counts in shared[own].items():
+            sharing = frozenset(version for version, same in counts.items() if same)
+            elsewhere.append(Holder(*other, tuple(by_split.get(other, ())), sharing, frozenset(counts)))
         rows, of_task = versions[own], (row for row in of_tasks if row.task_id == phase.task_id)
         newest = rows[-1].pk if rows else None
         sealed = frozenset(row.pk for row in rows if row.sealed_at)
         vars(phase)["secrecy"] = Secrecy(
-            phase, newest, sealed, Holder(*own, beside), elsewhere, tuple(of_task)
+            phase, newest, sealed, Holder(*own, beside), tuple(elsewhere), tuple(of_task)
         )
 
 

@@ -59,11 +59,5 @@ def _noted(found: Acknowledgement, by: User, action: str, change: audit.Change) 
     facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
     if action == "failure-acknowledged":
         facts["reason"] = found.note
-    audit.record(
-        f"{action}/rules" if job else action,
-        actor=by,
-        subject=run,
-        place=run.phase.task.season,
-        facts=facts,
-        changes=[change],
-    )
+    key, place = f"{action}/rules" if job else action, run.phase.task.season
+    audit.record(key, actor=by, subject=run, place=place, facts=facts, changes=[change])

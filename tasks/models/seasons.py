@@ -108,6 +108,9 @@ class Setting:
     changes_numbers: bool = False
 
 
+_IN_API = Setting(in_api=True)
+
+
 def _instant(words: Any, help_text: Any = "") -> models.DateTimeField[dt.datetime | None, dt.datetime | None]:
     return models.DateTimeField(words, null=True, blank=True, help_text=help_text)
 
@@ -378,9 +381,7 @@ class Task(Configured):
         "is_reported_only": Setting(
             label=_("Shows published results only, without gold"), in_api=True, on_board=False
         ),
-        "rank_by": Setting(in_api=True),
-        "shown_measures": Setting(in_api=True),
-        "min_class_size": Setting(in_api=True),
+        **dict.fromkeys(("rank_by", "shown_measures", "min_class_size"), _IN_API),
         "queue": Setting(label=_("Queue"), is_slug=True, on_board=False),
         "max_seconds": Setting(at_most="SCORING_TIMEOUT", on_board=False),
         "max_memory_mb": Setting(at_most="SCORING_MEMORY_MB", on_board=False),
@@ -611,30 +612,20 @@ class Phase(Configured):
         ),
         "opens": Setting(label=_("Opens"), in_api=True),
         "closes": Setting(label=_("Closes"), in_api=True),
-        "inputs_from": Setting(in_api=True),
-        "late_until": Setting(in_api=True),
+        **dict.fromkeys(("inputs_from", "late_until"), _IN_API),
         "time_zone": Setting(label=_("Time zone"), in_api=True),
         "runs_per_day": Setting(label=_("Runs per day"), in_api=True),
         "runs_in_total": Setting(label=_("Runs in total"), in_api=True),
-        "board": Setting(in_api=True),
-        "board_from": Setting(in_api=True),
-        "board_then": Setting(in_api=True),
-        "frozen_from": Setting(in_api=True, is_cloned=False),
-        "frozen_until": Setting(in_api=True, is_cloned=False),
-        "own_scores": Setting(in_api=True),
-        "shows_teams": Setting(in_api=True),
-        "shows_run_counts": Setting(in_api=True),
-        "counting": Setting(in_api=True),
-        "priority_runs": Setting(in_api=True),
-        "shows_contrastive": Setting(in_api=True),
-        "confirms_results": Setting(in_api=True),
+        **dict.fromkeys(("board", "board_from", "board_then"), _IN_API),
+        **dict.fromkeys(("frozen_from", "frozen_until"), Setting(in_api=True, is_cloned=False)),
+        **dict.fromkeys(("own_scores", "shows_teams", "shows_run_counts", "counting"), _IN_API),
+        **dict.fromkeys(("priority_runs", "shows_contrastive", "confirms_results"), _IN_API),
         "shows_instances": Setting(),
         "gold_is_public": Setting(key="gold_public"),
         "gold_from": Setting(in_api=True),
         "public_part": Setting(in_api=True, most=99),
         "part_seed": Setting(is_cloned=False),
-        "ladder": Setting(in_api=True),
-        "min_answered": Setting(in_api=True),
+        **dict.fromkeys(("ladder", "min_answered"), _IN_API),
         "min_answered_share": Setting(in_api=True, most=100),
         "shares_tries": Setting(in_api=True, on_board=False),
         "card_required": Setting(in_api=True),

@@ -41,14 +41,9 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
         if by is not None and not by.is_staff:
             _require_another(organiser)
         role = organiser.role
-        audit.record(
-            f"{role}-removed",
-            actor=by,
-            subject=organiser.user,
-            place=organiser.season,
-            facts={"person": organiser.user},
-            changes=[audit.Change("role", str(role), None)],
-        )
+        person, place = organiser.user, organiser.season
+        facts, change = {"person": person}, audit.Change("role", str(role), None)
+        audit.record(f"{role}-removed", actor=by, subject=person, place=place, facts=facts, changes=[change])
         organiser.delete()
 
 

@@ -124,14 +124,8 @@ class TimeLine:
         parts = [format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label) for mark in self.marks]
         now = self.place(self.now)
         anchor = "end" if now > 50 else "start"
-        parts.append(
-            format_html(
-                '<text class="now" x="{}%" y="30" text-anchor="{}">{}</text>',
-                now,
-                anchor,
-                pgettext("timeline", "now"),
-            )
-        )
+        text = '<text class="now" x="{}%" y="30" text-anchor="{}">{}</text>'
+        parts.append(format_html(text, now, anchor, pgettext("timeline", "now")))
         inner = SafeString("".join(parts))
         return format_html(
             '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>', inner

@@ -200,12 +200,9 @@ def open_phases(
     begun = min(begun or at, at)
     known = {task.slug: task for task in season.tasks.filter(is_reported_only=False)}
     if unknown := [slug for slug in tasks if slug not in known]:
-        raise ValidationError(
-            {
-                "tasks": _("there is no task “%(task)s”; there are %(names)s")
-                % {"task": unknown[0][:40], "names": ", ".join(known) or _("none")}
-            }
-        )
+        words = _("there is no task “%(task)s”; there are %(names)s")
+        named = {"task": unknown[0][:40], "names": ", ".join(known) or _("none")}
+        raise ValidationError({"tasks": words % named})
     found: list[Phase] = []
     for task in known.values():
         if tasks and task.slug not in tasks:

@@ -103,6 +103,7 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.measures = measures
         for measure in measures:
+            words = gettext("Give a number of %(unit)s.") if measure.unit else gettext("Give a number.")
             self.fields[measure.name] = forms.FloatField(
                 label=measure.titled,
                 required=False,
@@ -110,11 +111,7 @@ class RunForm(forms.Form):
                 max_value=measure.highest,
                 help_text=measure.help,
                 widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
-                error_messages={
-                    "invalid": gettext("Give a number of %(unit)s.") % {"unit": measure.unit}
-                    if measure.unit
-                    else gettext("Give a number.")
-                },
+                error_messages={"invalid": words % {"unit": measure.unit}},
             )
         self.required = [name for name in REQUIRABLE if name in required]
         for name, known in CARD.items():

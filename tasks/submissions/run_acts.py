@@ -77,20 +77,9 @@ def require_open(submission: Submission) -> None:
 def note_change(
     submission: Submission, by: User, verb: str, reason: str = "", changes: Iterable[audit.Change] = ()
 ) -> None:
-    audit.record(
-        f"run-{verb}",
-        actor=by,
-        subject=submission,
-        place=submission.phase.task.season,
-        facts={
-            "number": submission.number,
-            "system": submission.system,
-            "team": submission.team,
-            "phase": submission.phase,
-            "reason": reason,
-        },
-        changes=changes,
-    )
+    facts = {name: getattr(submission, name) for name in ("number", "system", "team", "phase")}
+    facts, place = {**facts, "reason": reason}, submission.phase.task.season
+    audit.record(f"run-{verb}", actor=by, subject=submission, place=place, facts=facts, changes=changes)
 
 
 def replace(before: Submission, new: Submission) -> None:
@@ -344,16 +333,11 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
 
 
 def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
-    audit.record(
-        key,
-        actor=by,
-        subject=given.team,
-        place=given.phase.task.season,
-        facts={
-            "tries": given.tries,
-            "team": given.team,
-            "phase": f"{given.phase.task}, {given.phase}",
-            "reason": given.reason,
-        },
-        changes=[change],
-    )
+    phase, place = given.phase, given.phase.task.season
+    facts = {
+        "tries": given.tries,
+        "team": given.team,
+        "phase": f"{phase.task}, {phase}",
+        "reason": given.reason,
+    }
+    audit.record(key, actor=by, subject=given.team, place=place, facts=facts, changes=[change])

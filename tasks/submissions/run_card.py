@@ -108,15 +108,10 @@ def require_card(phase: Phase, said: Metadata) -> None:
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
+    words = _("the run card lacks %(field)s (%(name)s), which this phase requires")
+    expected = _("filled in when the run is submitted, by the form, a file of ir_metadata or its header")
     return [
-        Problem(
-            message=_("the run card lacks %(field)s (%(name)s), which this phase requires")
-            % {"field": REQUIRABLE[name], "name": name},
-            expected=_(
-                "filled in when the run is submitted, by the form, a file of ir_metadata or its header"
-            ),
-            fatal=False,
-        )
+        Problem(message=words % {"field": REQUIRABLE[name], "name": name}, expected=expected, fatal=False)
         for name in missing_from(phase, said)
     ]
 
@@ -130,13 +125,8 @@ def sender_of(by: User | None, upload: Upload, team: Team | None) -> Sender | No
     """For whom a run is read; it is submitted where its team is known, else only checked."""
     if by is None and team is None:
         return None
-    return Sender(
-        account=str(by.pk if by else ""),
-        team=str(team.pk) if team else "",
-        network=upload.network,
-        submits=team is not None,
-        gives_way=True,
-    )
+    account, own = str(by.pk if by else ""), str(team.pk if team else "")
+    return Sender(account=account, team=own, network=upload.network, submits=team is not None, gives_way=True)
 
 
 def read_metadata(upload: Upload, task_type: TaskType, sender: Sender | None) -> Metadata:
@@ -209,23 +199,17 @@ def findings_of(
 
 def checked_later(*, is_busy: bool = False) -> Problem:
     if is_busy:
-        return Problem(
-            message=_(
-                "all readers of files were busy: the run is taken, and checked in its turn; one that is "
-                "refused then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase "
-                "closes meanwhile"
-            )
-            % {"minutes": REPLACE_MINUTES},
-            fatal=False,
+        words = _(
+            "all readers of files were busy: the run is taken, and checked in its turn; one that is refused "
+            "then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase closes "
+            "meanwhile"
         )
-    return Problem(
-        message=_(
+    else:
+        words = _(
             "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
             "costs nothing either"
         )
-        % {"limit": settings.CHECK_MAX_MB},
-        fatal=False,
-    )
+    return Problem(message=words % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB}, fatal=False)
 
 
 def as_warnings(problems: Sequence[Problem], more: int) -> list[dict[str, str | int | bool | None]]:
@@ -241,7 +225,7 @@ MAX_KEY = 100
 TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RunDetails:
     system: str
     description: str
@@ -252,12 +236,7 @@ class RunDetails:
 def checked_details(
     *, system: str, description: str = "", kind: str, idempotency_key: str = ""
 ) -> RunDetails:
-    given = RunDetails(
-        system=one_line(system),
-        description=plain_paragraphs(description),
-        kind=kind,
-        idempotency_key=idempotency_key.strip(),
-    )
+    given = RunDetails(one_line(system), plain_paragraphs(description), kind, idempotency_key.strip())
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")

@@ -231,18 +231,13 @@ def queue_run(
     """The submission with its number and its jobs, against the gold of this moment; in a transaction."""
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
+    facts |= {name: getattr(details, name) for name in ("system", "kind", "idempotency_key")}
+    facts |= {name: getattr(stored, name) for name in ("file", "filename", "sha256", "size")}
     submission = Submission.objects.create(
         phase=phase,
         number=last + 1,
-        system=details.system,
         description=said.description,
         card=dict(said.card),
-        kind=details.kind,
-        idempotency_key=details.idempotency_key,
-        file=stored.file,
-        filename=stored.filename,
-        sha256=stored.sha256,
-        size=stored.size,
         warnings=run_card.as_warnings(*capped(found.problems)),
         status=Submission.Status.QUEUED if stored.is_checked else Submission.Status.CHECKING,
         status_since=facts["submitted_at"],
@@ -288,13 +283,8 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     if phase.runs_in_total is not None:
         given = sum(more.tries for more in extra)
         left_in_total = max(0, phase.runs_in_total + given - sum(runs.count() for runs in counted))
-    is_renewed = left_today is not None and left_in_total != 0
-    return Quota(
-        left_today=left_today,
-        left_in_total=left_in_total,
-        renews_at=ends if is_renewed else None,
-        extra=extra,
-    )
+    renews_at = ends if left_today is not None and left_in_total != 0 else None
+    return Quota(left_today=left_today, left_in_total=left_in_total, renews_at=renews_at, extra=extra)
 
 
 def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:

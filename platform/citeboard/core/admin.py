@@ -38,13 +38,10 @@ class NotedAdmin(CreatedElsewhere):
             super().save_model(request, obj, form, change)
             changes = [audit.Change(key, getattr(old, key), getattr(obj, key)) for key in form.changed_data]
             if changes:
+                facts = {"name": obj, "fields": ", ".join(form.changed_data)}
+                by, place = request.user, self.place_of(obj)
                 audit.record(
-                    "changed-in-admin",
-                    actor=request.user,
-                    subject=obj,
-                    place=self.place_of(obj),
-                    facts={"name": obj, "fields": ", ".join(form.changed_data)},
-                    changes=changes,
+                    "changed-in-admin", actor=by, subject=obj, place=place, facts=facts, changes=changes
                 )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:

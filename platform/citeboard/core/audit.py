@@ -152,12 +152,9 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
 
 
 def may_be_restored(entry: AuditEntry) -> bool:
-    return (
-        entry.action == DELETED
-        and not AuditEntry.objects.filter(
-            action=RESTORED, subject_type=entry.subject_type, subject_id=entry.subject_id, pk__gt=entry.pk
-        ).exists()
-    )
+    later = AuditEntry.objects.filter(action=RESTORED, pk__gt=entry.pk)
+    same = later.filter(subject_type=entry.subject_type, subject_id=entry.subject_id)
+    return entry.action == DELETED and not same.exists()
 
 
 def restore(*, entry: AuditEntry, by: Any) -> None:

@@ -117,13 +117,10 @@ def read_upload(
     itself does. The limits are those for runs unless others are given. Raises UploadUnreadable, or PoolFull,
     which the site answers with 503 where nothing else can be done with the file.
     """
+    given: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
+    bounds, is_ours = limits or limits_for_runs(), "runs_measures" not in arguments
     work = Work(
-        program=program,
-        arguments=arguments,
-        limits=limits or limits_for_runs(),
-        files={UPLOAD: path, **(files or {})},
-        shared=shared,
-        is_ours="runs_measures" not in arguments,
+        program=program, arguments=arguments, limits=bounds, files=given, shared=shared, is_ours=is_ours
     )
     if program != PROBE and (reason := why_nothing_is_read()):
         raise PoolFull(reason, retry_after=UNDECIDED)

@@ -264,26 +264,14 @@ def bucket_at(address: str) -> Bucket:
 
 
 def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:
+    options: dict[str, Any]
     if bucket is None:
-        return {
-            "BACKEND": "citeboard.core.storage.Disk",
-            "OPTIONS": {
-                "location": folder,
-                "base_url": None,
-                "file_permissions_mode": 0o600,
-                "directory_permissions_mode": 0o700,
-            },
-        }
-    return {
-        "BACKEND": "citeboard.core.storage.bucket.BucketStorage",
-        "OPTIONS": {
-            "bucket_name": bucket.name,
-            "location": bucket.prefix,
-            "endpoint_url": bucket.endpoint,
-            "region_name": bucket.region,
-            "addressing_style": bucket.addressing,
-        },
-    }
+        options = {"location": folder, "base_url": None}
+        options |= {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+        return {"BACKEND": "citeboard.core.storage.Disk", "OPTIONS": options}
+    options = {"bucket_name": bucket.name, "location": bucket.prefix, "endpoint_url": bucket.endpoint}
+    options |= {"region_name": bucket.region, "addressing_style": bucket.addressing}
+    return {"BACKEND": "citeboard.core.storage.bucket.BucketStorage", "OPTIONS": options}
 
 
 PARTS = ("files", "incoming", "static")

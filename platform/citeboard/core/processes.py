@@ -26,14 +26,8 @@ log = logging.getLogger(__name__)
 class ProcessGroup:
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
-        self._command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "citeboard.core.parent_death",
-            str(os.getpid()),
-            *command,
-        ]
+        starter = [sys.executable, "-P", "-m", "citeboard.core.parent_death", str(os.getpid())]
+        self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
         #: How the names of its processes begin; None while it is not running.

@@ -103,11 +103,9 @@ def tokens(request: HttpRequest) -> HttpResponse:
     secret = None
     if form.is_valid():
         try:
+            data = form.cleaned_data
             _, secret = create_token(
-                user=request.user,
-                name=form.cleaned_data["name"],
-                scope=form.cleaned_data["scope"],
-                days=form.cleaned_data["lifetime"],
+                user=request.user, name=data["name"], scope=data["scope"], days=data["lifetime"]
             )
         except TooManyTokens as refused:
             form.add_error(None, str(refused))

@@ -53,13 +53,10 @@ class Command(BaseCommand):
                     task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
                 )
         if is_new:
+            facts = {"version": gold.number, "task": task, "reason": gold.reason}
+            changes = [gold_change(before, gold)]
             audit.record(
-                "gold-added",
-                actor=None,
-                subject=gold,
-                place=task.season,
-                facts={"version": gold.number, "task": task, "reason": gold.reason},
-                changes=[gold_change(before, gold)],
+                "gold-added", actor=None, subject=gold, place=task.season, facts=facts, changes=changes
             )
         known = "" if is_new else ", as it was"
         self.stdout.write(f"split {split}: version {gold.number}, {gold.instances} instances{known}")

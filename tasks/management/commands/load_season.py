@@ -28,14 +28,8 @@ class Command(BaseCommand):
         add("--let-out", metavar="TASK", default="", help=LET_OUT)
         add("--dry-run", action="store_true", help="show what would be changed, and change nothing")
         for name, value in (("--apply", "the file's value"), ("--keep", "the site's value")):
-            add(
-                name,
-                nargs="+",
-                action="extend",
-                default=[],
-                metavar="KEY",
-                help=f"keys that were changed in the site since the last load and take {value}, or all",
-            )
+            words = f"keys that were changed in the site since the last load and take {value}, or all"
+            add(name, nargs="+", action="extend", default=[], metavar="KEY", help=words)
 
     def handle(self, *args: Any, **options: Any) -> None:
         decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))

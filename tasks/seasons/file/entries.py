@@ -385,12 +385,9 @@ def _refuse_no_ranking(table: Table, task_type: TaskType, rules: Sequence[str], 
         return
     ranking = task_type.ranking_metric(rules[0], options)
     if option := task_type.without_value(rules[0], options).get(ranking):
-        table.refuse(
-            "options",
-            _("rules “%(rules)s” rank by %(metric)s, which has no value without the option “%(option)s”")
-            % {"rules": rules[0], "metric": ranking, "option": option},
-            _("that option, or other rules first"),
-        )
+        words = _("rules “%(rules)s” rank by %(metric)s, which has no value without the option “%(option)s”")
+        words %= {"rules": rules[0], "metric": ranking, "option": option}
+        table.refuse("options", words, _("that option, or other rules first"))
 
 
 def _free_slug(table: Table, reserved: Sequence[str]) -> str:
@@ -452,14 +449,10 @@ def _phase(table: Table) -> PhaseEntry | None:
 
 
 def _gold(table: Table, roots: Roots) -> GoldEntry:
-    gold = GoldEntry(
-        table=table,
-        split=table.slug("split", "test"),
-        paths=_files(table, "paths", roots),
-        reason=table.text("reason", ""),
-    )
+    split, paths = table.slug("split", "test"), _files(table, "paths", roots)
+    reason = table.text("reason", "")
     table.close()
-    return gold
+    return GoldEntry(table=table, split=split, paths=paths, reason=reason)
 
 
 def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:

@@ -137,14 +137,9 @@ def apply_entry(
             if not entry.is_from_file:
                 is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
                 action = "phase-changed" if is_of_phases else "settings-changed"
-            audit.record(
-                action,
-                actor=by,
-                subject=season,
-                place=season,
-                facts={"changes": "; ".join(changes)},
-                changes=[audit.Change(row.key, row.site, row.file) for row in applied],
-            )
+            facts = {"changes": "; ".join(changes)}
+            noted = [audit.Change(row.key, row.site, row.file) for row in applied]
+            audit.record(action, actor=by, subject=season, place=season, facts=facts, changes=noted)
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
@@ -255,12 +250,8 @@ def _write_baseline(
                 bump_version(before.phase_id)
                 yield f"{baseline}: description changed"
             continue
-        new = submit_baseline(
-            phase=phase,
-            upload=Upload(entry.run, entry.run.name),
-            system=entry.system,
-            description=entry.description,
-        )
+        upload = Upload(entry.run, entry.run.name)
+        new = submit_baseline(phase=phase, upload=upload, system=entry.system, description=entry.description)
         if before:
             give_way(before, new)
         yield f"{baseline}: queued as run {new.number}"

@@ -175,12 +175,8 @@ def _result(code: int | None, folder: Path, work: Work) -> Any:
     if code != 0 and shutil.disk_usage(folder).free < LEAST_FREE:
         raise OSError(errno.ENOSPC, "no room was left to read the file", str(folder))
     if code != 0:
-        log.error(
-            "%s ended with %s: %s",
-            work.program,
-            code,
-            _read(folder / SAID, MAX_LOGGED).decode(errors="replace") if work.is_ours else "(not ours)",
-        )
+        said = _read(folder / SAID, MAX_LOGGED).decode(errors="replace") if work.is_ours else "(not ours)"
+        log.error("%s ended with %s: %s", work.program, code, said)
         raise ProgramFailed(f"the process ended with {code}")
     try:
         return json.loads(_read(folder / RESULT, bounds.file_mb * MEGABYTE))
@@ -239,12 +235,13 @@ class ForkServer:
         self._sending = threading.Lock()
         self._owner = os.getpid()
         with theirs:
+            number = theirs.fileno()
             self._process = subprocess.Popen(
-                [*command, str(theirs.fileno())],
+                [*command, str(number)],
                 stdin=subprocess.DEVNULL,
                 cwd="/",
                 env=self.environment,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[number],
             )
 
     @property
@@ -287,13 +284,8 @@ class ForkServer:
         behind: int = 0,
     ) -> socket.socket:
         """The line on which the server says that the work began and how it ended. Closed, it ends it."""
-        order = {
-            "program": program,
-            "arguments": arguments,
-            "shared": None if shared is None else str(shared),
-            "limits": asdict(limits),
-            "behind": behind,
-        }
+        order = {"program": program, "arguments": arguments, "behind": behind}
+        order |= {"shared": shared and str(shared), "limits": asdict(limits)}
         message = json.dumps(order).encode()
         line, theirs = socket.socketpair()
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

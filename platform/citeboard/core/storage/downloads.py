@@ -47,12 +47,13 @@ def download(
         )
     start, end = span or (0, size)
     file.seek(start)
+    status = 200 if span is None else 206
     response = FileResponse(
         _Part(file, end - start),
         as_attachment=True,
         filename=filename,
         content_type=content_type,
-        status=200 if span is None else 206,
+        status=status,
     )
     response.block_size = 1 << 16
     response["Content-Length"] = str(end - start)
