@@ -167,9 +167,9 @@ _PROVIDERS = (
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
 for _title, _client_name, _secret_name, _address in _PROVIDERS:
     _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
-    _client = _env.text(_client_name, "", _about, shown="none")
+    _client = _env.text(_client_name, "", _about)
     _about = f"The client secret that {_title} gave with it."
-    _secret = _env.text(_secret_name, "", _about, shown="none")
+    _secret = _env.text(_secret_name, "", _about)
     if _client and _secret:
         SIGN_IN_WITH[_title.lower()] = _client, _secret
         CONTENT_SECURITY_POLICY["form-action"].append(_address)
@@ -179,10 +179,9 @@ _issuer = _env.text(
     "",
     "The address of an institution's OpenID Connect provider, below which /.well-known/openid-configuration "
     "is; with a client id, offers sign-in there.",
-    shown="none",
 )
-_client = _env.text("CITEBOARD_OIDC_CLIENT_ID", "", "The site's client id at that provider.", shown="none")
-_secret = _env.text("CITEBOARD_OIDC_SECRET", "", "The client secret that it gave with it.", shown="none")
+_client = _env.text("CITEBOARD_OIDC_CLIENT_ID", "", "The site's client id at that provider.")
+_secret = _env.text("CITEBOARD_OIDC_SECRET", "", "The client secret that it gave with it.")
 _about = "What the institution is called where one signs in."
 _name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
 #: The institution's provider, in the form of allauth; none where it is not configured.
@@ -343,10 +342,8 @@ EMAIL_HOST = _env.text(
     shown="none: mails are written to the console, where `manage.py serve` runs",
 )
 EMAIL_PORT = _env.integer("CITEBOARD_EMAIL_PORT", 587, "The mail server's port.", low=1, high=65535)
-EMAIL_HOST_USER = _env.text(
-    "CITEBOARD_EMAIL_USER", "", "The name to sign in with at the mail server.", shown="none"
-)
-EMAIL_HOST_PASSWORD = _env.text("CITEBOARD_EMAIL_PASSWORD", "", "The password for it.", shown="none")
+EMAIL_HOST_USER = _env.text("CITEBOARD_EMAIL_USER", "", "The name to sign in with at the mail server.")
+EMAIL_HOST_PASSWORD = _env.text("CITEBOARD_EMAIL_PASSWORD", "", "The password for it.")
 _mail_security = _env.choice(
     "CITEBOARD_EMAIL_SECURITY",
     "starttls",
@@ -369,7 +366,6 @@ WEBHOOK_HOSTS = frozenset(
         "CITEBOARD_WEBHOOK_HOSTS",
         (),
         "Hosts that webhooks may post to although they are on a private network, or without https.",
-        shown="none",
     )
 )
 

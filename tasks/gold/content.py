@@ -49,7 +49,9 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "held": len(own_held & their_held),
             "alike": len(_shown(own) & _shown(theirs) - _shown(own & theirs)),
             # Elsewhere another paper may have the same name.
-            "papers": len(own_papers & _parts(bytes(their_papers or b""))) if place == season else 0,
+            "papers": len(own_papers & set(_cut(bytes(their_papers or b""), BLINDED)))
+            if place == season
+            else 0,
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
         overlaps += [GoldOverlap(gold_id=first, other_id=second, **counts) for first, second in pairs]
@@ -84,17 +86,16 @@ def _blinded(digests: bytes, key: bytes) -> set[bytes]:
 
 
 def _each_blinded(digests: bytes, key: bytes) -> list[bytes]:
-    width = packing.DIGEST
-    parts = (digests[place : place + width] for place in range(0, len(digests), width))
+    parts = _cut(digests, packing.DIGEST)
     return [hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts]
 
 
-def _parts(blinded: bytes) -> set[bytes]:
-    return {blinded[place : place + BLINDED] for place in range(0, len(blinded), BLINDED)}
+def _cut(content: bytes, width: int) -> list[bytes]:
+    return [content[place : place + width] for place in range(0, len(content), width)]
 
 
 def _pairs(digests: bytes) -> set[bytes]:
-    return {digests[place : place + 2 * BLINDED] for place in range(0, len(digests), 2 * BLINDED)}
+    return set(_cut(digests, 2 * BLINDED))
 
 
 def _shown(pairs: set[bytes]) -> set[bytes]:

@@ -268,7 +268,7 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
 
 
 def inputs_are_free(phase: Phase) -> bool:
-    return phase.has_released_inputs() and secrecy_of(phase).is_free(Kind.INPUTS)
+    return phase.inputs_released_at <= timezone.now() and secrecy_of(phase).is_free(Kind.INPUTS)
 
 
 def inputs_free_at(phase: Phase) -> dt.datetime:

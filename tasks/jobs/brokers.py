@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Protocol
 
 import redis
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from django_q.brokers.orm import ORM
 from django_q.brokers.redis_broker import Redis
@@ -33,9 +33,10 @@ from redis.retry import Retry
 
 from citeboard.core.database import from_now
 from citeboard.core.env import private_folder
-from citeboard.core.outages import DATABASE, REDIS, note_outage, note_recovery
+from citeboard.core.outages import REDIS, note_outage, note_recovery
 from citeboard.core.processes import group_name
 from tasks.jobs.engine import WAKE
+from tasks.jobs.interruptions import default_on_database_error
 from tasks.jobs.queue_choice import SignOfLife, claimable
 
 CHANNEL = "citeboard_wakes"
@@ -127,19 +128,16 @@ PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
 SETTLED = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]
+_AWAY: Any = object()
 
 
 def _database_answers(action: Callable[[], Any]) -> Any:
     """None while it does not: a process of the queue that ended for it would be started for the same end."""
-    try:
-        answer = action()
-    except (OperationalError, InterfaceError) as reason:
-        note_outage(DATABASE, f"the queue cannot be read or written: {reason}")
-        connection.close()
-        time.sleep(LOOK)
-        return None
-    note_recovery(DATABASE)
-    return answer
+    answer = default_on_database_error(action, _AWAY, "the queue cannot be read or written")
+    if answer is not _AWAY:
+        return answer
+    time.sleep(LOOK)
+    return None
 
 
 class DatabaseWakes(ORM):

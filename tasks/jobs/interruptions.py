@@ -37,11 +37,15 @@ def retry_on_database_error(action: Callable[P, Answer], *given: P.args, **named
             return answer
 
 
-def default_on_database_error(action: Callable[[], Answer], otherwise: Answer) -> Answer:
+def default_on_database_error(
+    action: Callable[[], Answer],
+    otherwise: Answer,
+    words: str = "the database is locked or away; going on without it",
+) -> Answer:
     try:
         answer = action()
     except DATABASE_ERRORS as reason:
-        note_outage(DATABASE, f"the database is locked or away; going on without it: {reason}")
+        note_outage(DATABASE, f"{words}: {reason}")
         connection.close()
         return otherwise
     note_recovery(DATABASE)

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from citeboard.core.database import from_now
-from citeboard.core.outages import DATABASE, note_outage, note_recovery
 from citeboard.core.processes import group_name
+from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
 
 #: Seconds between two signs of life, and without one after which a group counts as gone, or is forgotten.
@@ -31,13 +30,8 @@ class SignOfLife:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + PACE
-        try:
-            note_group(self._name)
-        except (OperationalError, InterfaceError) as reason:
-            note_outage(DATABASE, f"the group of workers cannot leave a sign of life: {reason}")
-            connection.close()
-        else:
-            note_recovery(DATABASE)
+        words = "the group of workers cannot leave a sign of life"
+        default_on_database_error(lambda: note_group(self._name), None, words)
 
 
 def note_group(name: str) -> None:

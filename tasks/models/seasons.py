@@ -694,9 +694,6 @@ class Phase(Configured):
     def inputs_released_at(self) -> dt.datetime:
         return min(self.inputs_from or self.opens, self.opens)
 
-    def has_released_inputs(self, at: dt.datetime | None = None) -> bool:
-        return self.inputs_released_at <= (at or timezone.now())
-
     def has_changed_board(self, at: dt.datetime | None = None) -> bool:
         return self.board_from is not None and self.board_from <= (at or timezone.now())
 

@@ -33,9 +33,9 @@ class Environment:
         self.values = values
         self.declared: dict[str, Setting] = {}
 
-    def text(self, name: str, default: str, about: str, *, shown: str | None = None) -> str:
+    def text(self, name: str, default: str, about: str, *, shown: str = "") -> str:
         """Any text; `shown` is the default in words where the text itself would not tell a reader."""
-        self._declare(name, "text", default if shown is None else shown, about)
+        self._declare(name, "text", shown or default or "none", about)
         return self._raw(name) or default
 
     def boolean(self, name: str, default: bool, about: str) -> bool:
@@ -105,7 +105,7 @@ class Environment:
             name, "", content, "the absolute path of a file in UTF-8 that is not empty and has at most 100 kB"
         )
 
-    def names(self, name: str, default: Sequence[str], about: str, *, shown: str) -> list[str]:
+    def names(self, name: str, default: Sequence[str], about: str, *, shown: str = "none") -> list[str]:
         self._declare(name, "names, separated by commas", shown, about)
         raw = self._raw(name)
         return list(default) if raw is None else [word.strip() for word in raw.split(",") if word.strip()]

@@ -22,7 +22,7 @@ from rest_framework.views import set_rollback
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.outages import outage_of
 from citeboard.core.refusals import Refused
-from citeboard.core.words import one_line
+from citeboard.core.words import one_line, sentence
 
 log = logging.getLogger(__name__)
 
@@ -30,27 +30,12 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    status_code: int = status.HTTP_400_BAD_REQUEST
+    #: Becomes the header `Retry-After`.
+    wait: float | None = None
 
-    def __init__(self, detail: str, **members: object) -> None:
+    def __init__(self, detail: str, code: int, **members: object) -> None:
         super().__init__(detail)
-        self.members = members
-
-
-class TooLarge(exceptions.APIException):
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-
-
-class Busy(Refusal):
-    """Its ``wait`` becomes the header `Retry-After`."""
-
-    status_code: int = status.HTTP_503_SERVICE_UNAVAILABLE
-
-    def __init__(self, full: PoolFull) -> None:
-        self.status_code = full.status
-        self.wait = full.retry_after
-        text = str(full)
-        super().__init__(f"{text[:1].upper()}{text[1:]}.", retry_after=full.retry_after)
+        self.status_code, self.members = code, members
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -58,9 +43,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         set_rollback()
         return _problem(Response(error.answer(), status=error.status), context["request"])
     if isinstance(error, PoolFull):
-        error = Busy(error)
+        busy = Refusal(sentence(error), error.status, retry_after=error.retry_after)
+        busy.wait, error = error.retry_after, busy
     elif isinstance(error, RequestDataTooBig):
-        error = TooLarge(str(error))
+        error = Refusal(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
     elif isinstance(error, SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError):
         error = exceptions.ParseError(f"The request cannot be read: {error}")
     elif isinstance(error, ValidationError) and hasattr(error, "error_dict"):

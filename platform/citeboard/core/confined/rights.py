@@ -280,8 +280,7 @@ def _control(option: int, value: int) -> None:
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 _DETACH = 2
-#: Numbers of pivot_root.
-_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_PIVOT_ROOT = dict(zip(_ARCHITECTURES, _SYSTEM["pivot_root"], strict=True))
 _ROOT, _BEFORE = ".root", ".before"
 
 
