@@ -138,9 +138,7 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
         return False
     if known.is_date:
         return said == NONE or (said < value and not value.startswith(said))
-    if known.is_list:
-        return value.casefold() in said.casefold().split(", ")
-    return said == value
+    return value.casefold() in said.casefold().split(", ") if known.is_list else said == value
 
 
 def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -25,9 +25,7 @@ OF_EVERYBODY = (
 
 
 def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
-    if may_organise(user, season):
-        return history(season)
-    return concerning(season, list(teams_of(user)))
+    return history(season) if may_organise(user, season) else concerning(season, list(teams_of(user)))
 
 
 def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
@@ -46,9 +44,7 @@ class NotUndone(Refused):
 
 
 def may_undo(entry: AuditEntry) -> bool:
-    if entry.action == REFUSED:
-        return _refused(entry) is not None
-    return audit.may_be_restored(entry)
+    return _refused(entry) is not None if entry.action == REFUSED else audit.may_be_restored(entry)
 
 
 def undo(*, season: Season, entry: AuditEntry, by: User) -> None:

@@ -12,15 +12,8 @@ from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Caution
 
 # Read by the tests and by nothing else.
-FOR_TESTS = (
-    "CITEBOARD_AXE",
-    "CITEBOARD_SHARED",
-    "CITEBOARD_TEST_DATABASE_URL",
-    "CITEBOARD_TEST_ONLY",
-    "CITEBOARD_TEST_PROOFS",
-    "CITEBOARD_TEST_REDIS_URL",
-    "CITEBOARD_TEST_ROOT",
-)
+_NAMES_FOR_TESTS = "AXE SHARED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL TEST_ROOT"
+FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 
 
 @register("environment")

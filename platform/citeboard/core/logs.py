@@ -61,35 +61,21 @@ class JsonLines(logging.Formatter):
 
 
 def logging_config(*, form: str, level: str) -> dict[str, Any]:
+    text = {"()": TextLines, "format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"}
+    stderr = {"class": "logging.StreamHandler", "formatter": form, "filters": ["request_id", "refusals"]}
+    # The queue tells every step of its own; what matters of a job is told by who works on it.
+    level_of_queue = "DEBUG" if level == "DEBUG" else "WARNING"
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {"request_id": {"()": RequestIdFilter}, "refusals": {"()": RefusalFilter}},
-        "formatters": {
-            "text": {
-                "()": TextLines,
-                "format": "{asctime} {levelname} {name} [{request_id}] {message}",
-                "style": "{",
-            },
-            "json": {"()": JsonLines},
-        },
-        "handlers": {
-            "stderr": {
-                "class": "logging.StreamHandler",
-                "formatter": form,
-                "filters": ["request_id", "refusals"],
-            },
-        },
+        "formatters": {"text": text, "json": {"()": JsonLines}},
+        "handlers": {"stderr": stderr},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
             # At DEBUG it tells each variable that a page does without, with a traceback.
             "django.template": {"level": "INFO"},
-            # The queue tells every step of its own; what matters of a job is told by who works on it.
-            "django-q": {
-                "handlers": ["stderr"],
-                "level": "DEBUG" if level == "DEBUG" else "WARNING",
-                "propagate": False,
-            },
+            "django-q": {"handlers": ["stderr"], "level": level_of_queue, "propagate": False},
         },
     }

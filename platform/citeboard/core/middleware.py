@@ -180,9 +180,7 @@ class RequestStartMiddleware(Middleware):
 def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
     name = settings.REQUEST_START_HEADER
     stated = stated_start(request.headers.get(name, "")) if name else None
-    if stated is None or stated < now - MAX_AGE:
-        return now
-    return min(stated, now)
+    return now if stated is None or stated < now - MAX_AGE else min(stated, now)
 
 
 def stated_start(text: str) -> dt.datetime | None:

@@ -13,9 +13,7 @@ M = TypeVar("M", bound=Model)
 
 
 def teams_of(user: object) -> QuerySet[Team]:
-    if not isinstance(user, User):
-        return Team.objects.none()
-    return Team.objects.filter(memberships__user=user)
+    return Team.objects.filter(memberships__user=user) if isinstance(user, User) else Team.objects.none()
 
 
 def first_or_absent(rows: QuerySet[M], words: str) -> M:

@@ -8,11 +8,10 @@ from django import template
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.templatetags.static import static
-from django.utils.functional import Promise
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as _
 
 from citeboard.core import words
 from citeboard.core.instants import MONTHS, WITHOUT_END, written_instant, zone_name, zone_of
@@ -21,23 +20,13 @@ from citeboard.core.legal_pages import notices as notices_of_site
 from citeboard.core.markdown import rendered
 from citeboard.core.middleware import ENGLISH
 
-#: By what a script calls them, which is how they read in English.
-WORDS: dict[str, str | Promise] = {
-    "Copy": _("Copy"),
-    "Copied": _("Copied"),
-    "Not copied: select the text": _("Not copied: select the text"),
-    "Or drop the file anywhere on this form.": _("Or drop the file anywhere on this form."),
-    "The run did not reach the site. Nothing was stored or counted; try again.": _(
-        "The run did not reach the site. Nothing was stored or counted; try again."
-    ),
-    "Exact times": _("Exact times"),
-    "Times from now": _("Times from now"),
-    "Dark colours": _("Dark colours"),
-    "Light colours": _("Light colours"),
-    "just now": _("just now"),
-    "in less than a minute": _("in less than a minute"),
-    "here": _("here"),
-}
+#: What scripts say, by which they call it.
+WORDS = (
+    _("Copy"), _("Copied"), _("Not copied: select the text"), _("Or drop the file anywhere on this form."),
+    _("The run did not reach the site. Nothing was stored or counted; try again."),
+    _("Exact times"), _("Times from now"), _("Dark colours"), _("Light colours"),
+    _("just now"), _("in less than a minute"), _("here"),
+)  # fmt: skip
 
 register = template.Library()
 #: As a change in a history keeps one.
@@ -100,7 +89,7 @@ def instant(at: dt.datetime, zone: str = "UTC") -> SafeString:
 def words_of_scripts() -> SafeString:
     if get_language() == ENGLISH:
         return SafeString("")
-    return json_script({english: str(word) for english, word in WORDS.items()}, "words")
+    return json_script({english: gettext(english) for english in WORDS}, "words")
 
 
 @register.simple_tag
