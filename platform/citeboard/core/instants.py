@@ -13,19 +13,11 @@ _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
 _WRITTEN = re.compile(r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL)
 MONTHS = (
-    in_context("month", "Jan"),
-    in_context("month", "Feb"),
-    in_context("month", "Mar"),
-    in_context("month", "Apr"),
-    in_context("month", "May"),
-    in_context("month", "Jun"),
-    in_context("month", "Jul"),
-    in_context("month", "Aug"),
-    in_context("month", "Sep"),
-    in_context("month", "Oct"),
-    in_context("month", "Nov"),
-    in_context("month", "Dec"),
-)
+    in_context("month", "Jan"), in_context("month", "Feb"), in_context("month", "Mar"),
+    in_context("month", "Apr"), in_context("month", "May"), in_context("month", "Jun"),
+    in_context("month", "Jul"), in_context("month", "Aug"), in_context("month", "Sep"),
+    in_context("month", "Oct"), in_context("month", "Nov"), in_context("month", "Dec"),
+)  # fmt: skip
 MAX_LENGTH = 80
 #: What closes then, or later, is open without an end; nobody is told the instant.
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)

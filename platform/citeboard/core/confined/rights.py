@@ -19,76 +19,31 @@ _X32 = 0x40000000
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-#: Numbers on x86_64 and on aarch64; None where the architecture has no such call.
-_Calls = dict[str, tuple[int | None, int | None]]
-_NETWORK: _Calls = {
-    "socket": (41, 198),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
+#: Numbers on x86_64 and on aarch64.
+_REFUSED = {
+    # The network.
+    "socket": (41, 198), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
-}
-_OTHERS: _Calls = {
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "kill": (62, 129),
-    "tkill": (200, 130),
-    "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240),
-    "pidfd_send_signal": (424, 424),
-    "pidfd_open": (434, 434),
-    "pidfd_getfd": (438, 438),
-}
-_SYSTEM: _Calls = {
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "acct": (163, 89),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "swapon": (167, 224),
-    "reboot": (169, 142),
-    "init_module": (175, 105),
-    "delete_module": (176, 106),
-    "finit_module": (313, 273),
-    "kexec_load": (246, 104),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "perf_event_open": (298, 241),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "bpf": (321, 280),
-    "userfaultfd": (323, 282),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
+    # Other processes.
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "kill": (62, 129), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424), "pidfd_open": (434, 434), "pidfd_getfd": (438, 438),
+    # The system.
+    "pivot_root": (155, 41), "chroot": (161, 51), "acct": (163, 89), "mount": (165, 40),
+    "umount2": (166, 39), "swapon": (167, 224), "reboot": (169, 142), "init_module": (175, 105),
+    "delete_module": (176, 106), "finit_module": (313, 273), "kexec_load": (246, 104),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "unshare": (272, 97),
+    "setns": (308, 268), "perf_event_open": (298, 241), "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265), "bpf": (321, 280), "userfaultfd": (323, 282), "open_tree": (428, 428),
+    "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432),
     "mount_setattr": (442, 442),
-}
-#: Memory and messages that processes share by name, System V's and POSIX's.
-_SHARED: _Calls = {
-    "shmget": (29, 194),
-    "shmat": (30, 196),
-    "shmctl": (31, 195),
-    "semget": (64, 190),
-    "semop": (65, 193),
-    "semctl": (66, 191),
-    "semtimedop": (220, 192),
-    "msgget": (68, 186),
-    "msgsnd": (69, 189),
-    "msgrcv": (70, 188),
-    "msgctl": (71, 187),
-    "mq_open": (240, 180),
-    "mq_unlink": (241, 181),
-    "mq_timedsend": (242, 182),
-    "mq_timedreceive": (243, 183),
-    "mq_notify": (244, 184),
+    # Memory and messages that processes share by name, System V's and POSIX's.
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
+    "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189),
+    "msgrcv": (70, 188), "msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181),
+    "mq_timedsend": (242, 182), "mq_timedreceive": (243, 183), "mq_notify": (244, 184),
     "mq_getsetattr": (245, 185),
-}
-_REFUSED = _NETWORK | _OTHERS | _SYSTEM | _SHARED
+}  # fmt: skip
 #: What is left to a process that only reads files and computes: on x86_64, and on aarch64.
 _READING = (
     # Files that are open or can be opened, and their folders.
@@ -128,7 +83,7 @@ def restrict_calls(*, may_start_processes: bool) -> bool:
         return False
     architecture, column = _ARCHITECTURES[os.uname().machine]
     if may_start_processes:
-        numbers = [number for numbers in _REFUSED.values() if (number := numbers[column]) is not None]
+        numbers = [numbers[column] for numbers in _REFUSED.values()]
         otherwise, if_named = _ALLOW, _REFUSE
     else:
         numbers = [number for group in _READING for number in group[column]]
@@ -280,7 +235,7 @@ def _control(option: int, value: int) -> None:
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 _DETACH = 2
-_PIVOT_ROOT = dict(zip(_ARCHITECTURES, _SYSTEM["pivot_root"], strict=True))
+_PIVOT_ROOT = dict(zip(_ARCHITECTURES, _REFUSED["pivot_root"], strict=True))
 _ROOT, _BEFORE = ".root", ".before"
 
 
