@@ -6,16 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from django.db.models import (
-    Aggregate,
-    JSONField,
-    OuterRef,
-    Prefetch,
-    Q,
-    QuerySet,
-    Subquery,
-    prefetch_related_objects,
-)
+from django.db import models
 from django.db.models.functions import JSONArray
 from django.utils import timezone
 
@@ -186,24 +177,24 @@ class _Version(NamedTuple):
     held: int
 
 
-class _Listed(Aggregate):
+class _Listed(models.Aggregate):
     function = "JSON_GROUP_ARRAY"
-    output_field = JSONField()
+    output_field = models.JSONField()
 
     def as_postgresql(self, *args: Any) -> Any:
         return self.as_sql(*args, function="JSONB_AGG")
 
 
-def _listed(golds: QuerySet[Gold]) -> QuerySet[Gold, Any]:
+def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
     """In one row what `_Version` has of them, all as one list."""
     of_others = ("other__task", "other__split", "same", "held")
     row = JSONArray("number", "pk", "sealed_at", *(f"overlaps__{name}" for name in of_others))
     return golds.order_by().values("task").annotate(rows=_Listed(row)).values_list("rows", flat=True)
 
 
-def with_gold(phases: QuerySet[Phase]) -> QuerySet[Phase]:
-    versions = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"))
-    return phases.annotate(gold_listed=Subquery(_listed(versions)))
+def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
+    versions = Gold.objects.filter(task=models.OuterRef("task"), split=models.OuterRef("split"))
+    return phases.annotate(gold_listed=models.Subquery(_listed(versions)))
 
 
 def secrecy_of(phase: Phase) -> Secrecy:
@@ -226,7 +217,7 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
 
 def with_phases(tasks: Iterable[Task]) -> None:
     """These tasks know their phases from here on, and each phase what others keep back of it."""
-    prefetch_related_objects(list(tasks), Prefetch("phases", with_gold(Phase.objects.all())))
+    models.prefetch_related_objects(list(tasks), models.Prefetch("phases", with_gold(Phase.objects.all())))
     phases = [phase for task in tasks for phase in task.phases.all()]
     _look_up(phases, phases)
 
@@ -243,13 +234,13 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         listed[task, split] = _listed(Gold.objects.filter(task=task, split=split)).first()
     versions = {split: sorted(_Version(*facts) for facts in listed[split] or ()) for split in asked}
     shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
-    unread = Q()
+    unread = models.Q()
     for own, rows in versions.items():
         for version in rows:
             other = (version.other_task, version.other_split)
             if version.held and other != own:
                 shared[own].setdefault(other, {})[version.pk] = version.same
-                unread |= Q() if other in by_split else Q(task=other[0], split=other[1])
+                unread |= models.Q() if other in by_split else models.Q(task=other[0], split=other[1])
     for phase in Phase.objects.filter(unread).select_related("task__season") if unread else ():
         by_split.setdefault((phase.task_id, phase.split), []).append(phase)
     for phase in phases:

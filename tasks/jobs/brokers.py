@@ -187,12 +187,8 @@ class RedisWakes(Redis):
     @staticmethod
     def get_connection(list_key: str | None = None) -> redis.Redis:
         # An idle connection may have been closed by the server, so that one is tried twice.
-        return redis.from_url(
-            settings.REDIS_URL,
-            socket_timeout=PATIENCE,
-            socket_connect_timeout=PATIENCE,
-            retry=Retry(NoBackoff(), 1),
-        )
+        waits: dict[str, Any] = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
+        return redis.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 1), **waits)
 
     def ping(self) -> bool:
         try:

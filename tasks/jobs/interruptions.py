@@ -16,6 +16,7 @@ PAUSE = 0.5
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)
 
+_LOCKED = "the database is locked or away; going on without it"
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
@@ -38,9 +39,7 @@ def retry_on_database_error(action: Callable[P, Answer], *given: P.args, **named
 
 
 def default_on_database_error(
-    action: Callable[[], Answer],
-    otherwise: Answer,
-    words: str = "the database is locked or away; going on without it",
+    action: Callable[[], Answer], otherwise: Answer, words: str = _LOCKED
 ) -> Answer:
     try:
         answer = action()

@@ -110,12 +110,9 @@ def is_heavy(submission: Submission, queue: str, kind: Job.Kind) -> bool:
 
 def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
     queue = LIGHT if kind == Job.Kind.CHECK else queue_of(submission.phase.task)
-    again = submission.status == Submission.Status.SCORED
-    return {
-        "queue": queue,
-        "is_heavy": is_heavy(submission, queue, kind),
-        "priority": Job.Priority.AGAIN if again else Job.Priority.NEW,
-    }
+    is_again = submission.status == Submission.Status.SCORED
+    priority = Job.Priority.AGAIN if is_again else Job.Priority.NEW
+    return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), "priority": priority}
 
 
 #: Seconds after which a team's last turn is forgotten.

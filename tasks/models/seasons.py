@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -604,11 +604,8 @@ class Phase(Configured):
 
     SETTINGS: ClassVar = {
         "title": Setting(label=_("Title"), in_api=True),
-        "split": Setting(
-            label=_("Split: the gold that its runs are scored with"),
-            is_slug=True,
-            in_api=True,
-            on_board=False,
+        "split": replace(
+            _IN_API, label=_("Split: the gold that its runs are scored with"), is_slug=True, on_board=False
         ),
         "opens": Setting(label=_("Opens"), in_api=True),
         "closes": Setting(label=_("Closes"), in_api=True),

@@ -1,7 +1,7 @@
 """Telling people of events: in the event's transaction, once for each person, however often it is tried."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -173,11 +173,7 @@ def tell_report(report: models.Report) -> None:
 
 
 def tell_to_confirm(
-    phase: models.Phase,
-    runs: Mapping[Team, Sequence[models.Submission]],
-    *,
-    gold: int,
-    by: User | None = None,
+    phase: models.Phase, runs: Mapping[Team, list[models.Submission]], *, gold: int, by: User | None = None
 ) -> int:
     """That results of these teams, of these runs, wait; how many leads wanted to be told."""
     event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"

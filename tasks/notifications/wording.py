@@ -62,11 +62,8 @@ def _rescored(told: Notification) -> Words:
     }
     # What was told before that was kept says only whether it was the gold.
     text = texts[told.facts.get("changed") or ("gold" if told.facts.get("is_of_gold", True) else "options")]
-    return Words(
-        title % {"team": told.team, "phase": _phase(told)},
-        text % {"version": told.facts["gold"]},
-        reverse("own-runs"),
-    )
+    title %= {"team": told.team, "phase": _phase(told)}
+    return Words(title, text % {"version": told.facts["gold"]}, reverse("own-runs"))
 
 
 def _deadline(told: Notification) -> Words:
@@ -170,11 +167,8 @@ def _role(told: Notification) -> Words:
 
 def _sheet(told: Notification) -> Words:
     text = _("You see texts without the names of the systems that wrote them, and rate each.")
-    return Words(
-        _("Texts of %(phase)s wait for your ratings") % {"phase": _phase(told)},
-        text,
-        reverse("annotate", args=[told.facts["sheet"]]),
-    )
+    title = _("Texts of %(phase)s wait for your ratings") % {"phase": _phase(told)}
+    return Words(title, text, reverse("annotate", args=[told.facts["sheet"]]))
 
 
 def _asked(told: Notification) -> Words:

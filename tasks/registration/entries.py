@@ -19,14 +19,7 @@ from citeboard.core.instants import utc_minute
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import plain_paragraphs
 from citeboard.core.refusals import Refused
-from citeboard.teams.membership import (
-    InvitationNotValid,
-    add_member,
-    invitation_for,
-    locked,
-    mailed_invitation_for,
-    remove_member,
-)
+from citeboard.teams import membership
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
 from tasks.models.seasons import bump_versions
@@ -51,7 +44,7 @@ class TermsFirst(EntryRefused):
 def register_team(*, season: Season, team: Team, by: User | None = None, message: str = "") -> Registration:
     with transaction.atomic():
         # The team first, then the season, as everywhere: somebody may be joining the team right now.
-        locked(team)
+        membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
         present = Registration.objects.filter(season=season, team=team).first()
         if present is not None:
@@ -67,13 +60,8 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
         _check_list(season, members)
         check_size(season, members.count())
         is_approved = season.registration in (Season.Entry.OPEN, Season.Entry.LIST)
-        registration = Registration.objects.create(
-            season=season,
-            team=team,
-            is_approved=is_approved,
-            message=message.strip(),
-            alias=draw_alias(season),
-        )
+        facts = {"is_approved": is_approved, "message": message.strip(), "alias": draw_alias(season)}
+        registration = Registration.objects.create(season=season, team=team, **facts)
         key = "team-entered" if is_approved else "team-entered/asked"
         audit.record(key, actor=by, subject=team, place=season, facts={"team": team})
         if not is_approved:
@@ -89,34 +77,34 @@ def draw_alias(season: Season) -> int:
 def any_invitation(secret: str) -> Invitation | MailedInvitation:
     """What a team's link, or that of a mail, invites to. Raises InvitationNotValid."""
     try:
-        return invitation_for(secret)
-    except InvitationNotValid:
-        return mailed_invitation_for(secret)
+        return membership.invitation_for(secret)
+    except membership.InvitationNotValid:
+        return membership.mailed_invitation_for(secret)
 
 
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
     with transaction.atomic():
-        locked(invitation.team)
+        membership.locked(invitation.team)
         standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = Invitation.objects.all()
         if isinstance(invitation, MailedInvitation):
             standing = MailedInvitation.objects.filter(state=MailedInvitation.State.WAITING)
         # It may have been renewed, answered or revoked since it was looked at.
         if not standing.filter(nonce=invitation.nonce).exists():
-            raise InvitationNotValid
-        membership = take_place(invitation.team, user)
+            raise membership.InvitationNotValid
+        joined = take_place(invitation.team, user)
         if isinstance(invitation, MailedInvitation):
             invitation.delete()
-    return membership
+    return joined
 
 
 def take_place(team: Team, user: User) -> Membership:
     """Let the person into the team, whatever brought them; what they had asked of it is answered by that."""
     with transaction.atomic():
-        check_joining(locked(team), user)
+        check_joining(membership.locked(team), user)
         for asked in JoinRequest.objects.filter(team=team, user=user):
             events.forget(asked.event)
             asked.delete()
-        return add_member(team=team, user=user)
+        return membership.add_member(team=team, user=user)
 
 
 def check_joining(
@@ -139,16 +127,16 @@ def check_joining(
 
 def remove_from_team(*, team: Team, user: User, by: User) -> None:
     with transaction.atomic():
-        for season in Season.objects.filter(registrations__team=locked(team)).order_by("pk"):
+        for season in Season.objects.filter(registrations__team=membership.locked(team)).order_by("pk"):
             _check_frozen(season)
-        remove_member(team=team, user=user, by=by)
+        membership.remove_member(team=team, user=user, by=by)
 
 
 def approve_team(*, registration: Registration, by: User) -> None:
     if registration.is_approved:
         return
     with transaction.atomic():
-        team = locked(registration.team)
+        team = membership.locked(registration.team)
         season = Season.objects.select_for_update().get(pk=registration.season_id)
         _check_rivals(season, team, User.objects.filter(memberships__team=team))
         _decide(registration, by, is_approved=True, reason="")
@@ -374,7 +362,7 @@ MAX_A_DAY = 20
 
 def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> JoinRequest:
     with transaction.atomic():
-        team = locked(team)
+        team = membership.locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
             raise EntryRefused(_("you are in %(team)s already") % {"team": team})
         present = JoinRequest.objects.filter(team=team, user=user).first()
@@ -402,11 +390,11 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
 def accept_request(*, asked: JoinRequest, by: User) -> Membership:
     with transaction.atomic():
         asked = _waiting(asked)
-        membership = take_place(asked.team, asked.user)
+        joined = take_place(asked.team, asked.user)
         facts = {"person": asked.user}
         audit.record("join-accepted", actor=by, subject=asked.user, place=asked.team, facts=facts)
         events.tell_join_decided(asked, is_accepted=True)
-    return membership
+    return joined
 
 
 def decline_request(*, asked: JoinRequest, by: User) -> None:
@@ -439,7 +427,7 @@ def requests_of(user: object) -> QuerySet[JoinRequest]:
 
 
 def _waiting(asked: JoinRequest) -> JoinRequest:
-    locked(asked.team)
+    membership.locked(asked.team)
     present = waiting_requests(asked.team).select_related("team", "user").filter(pk=asked.pk).first()
     if present is None:
         raise EntryRefused(_("this has been answered or taken back already"))

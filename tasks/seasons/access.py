@@ -158,10 +158,8 @@ def phase_at(address: str) -> Phase:
     names = {"task__season__slug": season, "task__slug": task, "slug": slug}
     if phase := phases.filter(**{"pk": int(address)} if _is_number(address) else names).first():
         return phase
-    addresses = ", ".join(
-        f"{one.task.season.slug}/{one.task.slug}/{one.slug}" for one in phases.order_by("pk")
-    )
-    raise NoSuchPlace(f"there is no phase “{address}”; there are {addresses or 'none yet'}")
+    known = ", ".join(f"{one.task.season.slug}/{one.task.slug}/{one.slug}" for one in phases.order_by("pk"))
+    raise NoSuchPlace(f"there is no phase “{address}”; there are {known or 'none yet'}")
 
 
 def _is_number(address: str) -> bool:

@@ -121,11 +121,9 @@ def describe_board(phase: Phase) -> str:
     first = str(Phase.Audience(phase.board).label)
     if phase.board_from is None:
         return first
-    return _("%(audience)s, from %(instant)s %(then)s") % {
-        "audience": first,
-        "instant": utc_minute(phase.board_from),
-        "then": Phase.Audience(phase.board_then).label,
-    }
+    then = Phase.Audience(phase.board_then).label
+    facts = {"audience": first, "instant": utc_minute(phase.board_from), "then": then}
+    return _("%(audience)s, from %(instant)s %(then)s") % facts
 
 
 def freeze_board(*, phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User) -> Phase:

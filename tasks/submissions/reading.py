@@ -153,11 +153,8 @@ def said_in_file(path: Path) -> Said:
 def said_of(metadata: Mapping[str, Any]) -> Said:
     """`description`, `card` and `figures`, as they stand there: nothing of it is judged yet."""
     card = {name: text for name, value in _card(metadata) if (text := _text(value))}
-    return {
-        "description": "\n".join(_lines(metadata, card)),
-        "card": card,
-        "figures": dict(_figures(metadata)),
-    }
+    description = "\n".join(_lines(metadata, card))
+    return {"description": description, "card": card, "figures": dict(_figures(metadata))}
 
 
 def _parsed(text: bytes) -> Mapping[str, Any]:

@@ -188,11 +188,8 @@ def findings_of(
     try:
         with read_upload(f"{READING}:check", upload.path, given, owner=sender, shared=index) as done:
             found = done.result
-            return Findings(
-                problems=from_values(found["problems"]),
-                is_read=found["is_read"],
-                about=metadata_of_header(task_type, found["about"]),
-            )
+            about = metadata_of_header(task_type, found["about"])
+            return Findings(problems=from_values(found["problems"]), is_read=found["is_read"], about=about)
     except UploadUnreadable as reason:
         return Findings(problems=[Problem(file=upload.filename, message=str(reason))])
 

@@ -139,11 +139,8 @@ def _received(file: UploadedFile[Any]) -> Iterator[Upload]:
     limit = upload_limit()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
-    name, begun_at, network = (
-        file.name or "run",
-        getattr(file, "begun_at", None),
-        getattr(file, "network", ""),
-    )
+    name, network = file.name or "run", getattr(file, "network", "")
+    begun_at = getattr(file, "begun_at", None)
     if hasattr(file, "temporary_file_path"):
         yield Upload(Path(file.temporary_file_path()), name, begun_at, network)
         return

@@ -36,13 +36,8 @@ def rendered(text: str, top: int = 2) -> SafeString:
     html = _WRITER.render(text)
     shift = top - min((int(level) for level in re.findall(r"<h([1-6])>", html)), default=top)
     html = re.sub(r"<(/?)h([1-6])>", lambda match: f"<{match[1]}h{min(6, int(match[2]) + shift)}>", html)
-    clean = nh3.clean(
-        html,
-        tags=TAGS,
-        attributes={"a": {"href", "title"}},
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer",
-    )
+    links, schemes = {"a": {"href", "title"}}, {"http", "https", "mailto"}
+    clean = nh3.clean(html, tags=TAGS, attributes=links, url_schemes=schemes, link_rel="noopener noreferrer")
     return SafeString(with_scrolling(clean))
 
 

@@ -8,12 +8,6 @@ from pathlib import Path
 from django.utils.translation import get_language
 
 
-@cache
-def _names() -> list[dict[str, str]]:
-    lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(lines[1:], dialect="excel-tab"))
-
-
 def _in_order(name: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFD", name) if letter.isalpha()).casefold()
 
@@ -24,5 +18,7 @@ def countries() -> list[tuple[str, str]]:
 
 @cache
 def _in_language(language: str) -> list[tuple[str, str]]:
-    named = [(row["code"], row.get(language) or row["en"]) for row in _names()]
+    lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    rows = csv.DictReader(lines[1:], dialect="excel-tab")
+    named = [(row["code"], row.get(language) or row["en"]) for row in rows]
     return sorted(named, key=lambda country: _in_order(country[1]))

@@ -129,10 +129,9 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
             words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
             raise Refused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
         import_string(UNQUEUE)([own and own.job])
+        defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
         invitation, _ = MailedInvitation.objects.update_or_create(
-            team=team,
-            address=address,
-            defaults={**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()},
+            team=team, address=address, defaults=defaults
         )
         # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
         audit.record("invitation-mailed", actor=by, subject=invitation, place=team)

@@ -22,11 +22,8 @@ class Command(BaseCommand):
         parser.add_argument("task", metavar="TASK", help="SEASON/TASK, or the task's number")
         parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="a file, folder or zip")
         parser.add_argument("--reason", required=True, metavar="TEXT", help="why; teams read it")
-        parser.add_argument(
-            "--again",
-            action="store_true",
-            help="publish what a version before the present one holds once more",
-        )
+        words = "publish what a version before the present one holds once more"
+        parser.add_argument("--again", action="store_true", help=words)
         parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
         parser.add_argument("--split", metavar="NAME", help="needed where a task has several splits")
 

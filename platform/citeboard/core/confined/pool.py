@@ -219,11 +219,8 @@ class Setup:
 
     @property
     def command(self) -> list[str]:
-        facts = {
-            "preload": list(self.preload),
-            "readable": [str(folder) for folder in self.readable],
-            "means": list(self.means),
-        }
+        readable = [str(folder) for folder in self.readable]
+        facts = {"preload": list(self.preload), "readable": readable, "means": list(self.means)}
         return [*COMMAND, json.dumps(facts)]
 
 
@@ -235,13 +232,9 @@ class ForkServer:
         self._sending = threading.Lock()
         self._owner = os.getpid()
         with theirs:
-            number = theirs.fileno()
+            end = theirs.fileno()
             self._process = subprocess.Popen(
-                [*command, str(number)],
-                stdin=subprocess.DEVNULL,
-                cwd="/",
-                env=self.environment,
-                pass_fds=[number],
+                [*command, str(end)], stdin=subprocess.DEVNULL, cwd="/", env=self.environment, pass_fds=[end]
             )
 
     @property
@@ -254,14 +247,8 @@ class ForkServer:
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
         """Exit code (None where out of time) and seconds of computing. Raises ServerLost."""
-        with self.begin(
-            work.program,
-            work.arguments,
-            folder=folder,
-            shared=work.shared,
-            limits=work.limits,
-            behind=turn.behind,
-        ) as line:
+        given: dict[str, Any] = {"shared": work.shared, "limits": work.limits, "behind": turn.behind}
+        with self.begin(work.program, work.arguments, folder=folder, **given) as line:
             turn.line = line
             if turn.is_over:
                 raise ServerLost("another is to be read first")

@@ -249,11 +249,8 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
     if libc.unshare(_NEW_MOUNTS) != 0:
         if libc.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
             return False
-        for name, content in (
-            ("setgroups", "deny"),
-            ("uid_map", f"{user} {user} 1"),
-            ("gid_map", f"{group} {group} 1"),
-        ):
+        maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+        for name, content in maps.items():
             Path(f"/proc/self/{name}").write_text(content)
 
     def mount(source: str, target: Path, kind: str | None, flags: int) -> None:

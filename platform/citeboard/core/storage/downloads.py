@@ -47,13 +47,9 @@ def download(
         )
     start, end = span or (0, size)
     file.seek(start)
-    status = 200 if span is None else 206
+    part, code = _Part(file, end - start), 200 if span is None else 206
     response = FileResponse(
-        _Part(file, end - start),
-        as_attachment=True,
-        filename=filename,
-        content_type=content_type,
-        status=status,
+        part, as_attachment=True, filename=filename, content_type=content_type, status=code
     )
     response.block_size = 1 << 16
     response["Content-Length"] = str(end - start)
