@@ -18,10 +18,10 @@ DATABASE_ERRORS = (OperationalError, InterfaceError)
 
 _LOCKED = "the database is locked or away; going on without it"
 P = ParamSpec("P")
-Answer = TypeVar("Answer")
+R = TypeVar("R")
 
 
-def retry_on_database_error(action: Callable[P, Answer], *given: P.args, **named: P.kwargs) -> Answer:
+def retry_on_database_error(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
     """Do it as often as it takes. The action must be one transaction that does nothing the second time."""
     until = time.monotonic() + LONGEST
     while True:
@@ -38,9 +38,7 @@ def retry_on_database_error(action: Callable[P, Answer], *given: P.args, **named
             return answer
 
 
-def default_on_database_error(
-    action: Callable[[], Answer], otherwise: Answer, words: str = _LOCKED
-) -> Answer:
+def default_on_database_error(action: Callable[[], R], otherwise: R, words: str = _LOCKED) -> R:
     try:
         answer = action()
     except DATABASE_ERRORS as reason:

@@ -74,13 +74,11 @@ def _deadline(told: Notification) -> Words:
 
 def _moved(told: Notification) -> Words:
     before, after = (dt.datetime.fromisoformat(told.facts[name]) for name in ("before", "after"))
-    title = (
-        _("%(phase)s has no end now") if after >= WITHOUT_END else _("%(phase)s closes at %(instant)s now")
-    )
-    title %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
+    said = _("%(phase)s has no end now") if after >= WITHOUT_END else _("%(phase)s closes at %(instant)s now")
+    said %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
     text = _("Before, it had no end.") if before >= WITHOUT_END else _("Before, it was %(instant)s.")
     text %= {"instant": _instant(told.facts["before"])}
-    return Words(title, text, _board(told))
+    return Words(said, text, _board(told))
 
 
 def _limits(told: Notification) -> Words:

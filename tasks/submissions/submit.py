@@ -194,13 +194,11 @@ def require_terms(season: Season, user: User | None) -> None:
 def _sent_before(phase: Phase, team: Team, details: run_card.RunDetails, sha256: str) -> Submission | None:
     if not details.idempotency_key:
         return None
-    before = Submission.objects.filter(
-        phase=phase, team=team, idempotency_key=details.idempotency_key
-    ).first()
-    if before and before.sha256 != sha256:
+    first = Submission.objects.filter(phase=phase, team=team, idempotency_key=details.idempotency_key).first()
+    if first and first.sha256 != sha256:
         words = _("the key came with another file before, as run %(number)s; a new run needs a new key")
-        raise refusals.RunUnusable(words % {"number": before.number})
-    return before
+        raise refusals.RunUnusable(words % {"number": first.number})
+    return first
 
 
 def sent_before(phase: Phase, team: Team, upload: Upload) -> Submission | None:

@@ -246,17 +246,13 @@ def counted(key: str, *, step: int = 1) -> int:
             _COUNTS.popitem(last=False)
     if not is_due:
         return known + since
-    known = _told(key, since)
+    try:
+        known = cache.incr(key, since)
+    except ValueError:
+        known = since if cache.add(key, since, timeout=2 * WINDOW) else cache.incr(key, since)
     with _COUNTING:
         _COUNTS[key] = known, _COUNTS.get(key, (0, 0))[1]
     return known
-
-
-def _told(key: str, number: int) -> int:
-    try:
-        return cache.incr(key, number)
-    except ValueError:
-        return number if cache.add(key, number, timeout=2 * WINDOW) else cache.incr(key, number)
 
 
 P = ParamSpec("P")

@@ -130,12 +130,10 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
             raise Refused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
         import_string(UNQUEUE)([own and own.job])
         defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
-        invitation, _ = MailedInvitation.objects.update_or_create(
-            team=team, address=address, defaults=defaults
-        )
+        made, _ = MailedInvitation.objects.update_or_create(team=team, address=address, defaults=defaults)
         # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
-        audit.record("invitation-mailed", actor=by, subject=invitation, place=team)
-    return invitation
+        audit.record("invitation-mailed", actor=by, subject=made, place=team)
+    return made
 
 
 def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:

@@ -1,8 +1,10 @@
 """A season as a season file: what the site has, in the form in which it is loaded."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,41 +22,27 @@ from tasks.types.registry import known_type
 GOLD, BASELINES, FILES, TASKS = "gold", "baselines", "files", "tasks"
 
 
-@dataclass(frozen=True)
-class Copied:
-    name: str
-    #: A path, a storage and a name in it, or a text.
-    source: Path | tuple[Any, str] | str
-
-    def write(self, folder: Path) -> None:
-        path = folder / self.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(self.source, str):
-            path.write_text(self.source, encoding="utf-8")
-            return
-        if isinstance(self.source, Path):
-            shutil.copyfile(self.source, path)
-            return
-        store, name = self.source
-        with store.open(name, "rb") as stored, path.open("wb") as copy:
-            shutil.copyfileobj(stored, copy)
+#: How each is opened, by its name in the folder.
+Files = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
 class Exported:
     text: str
-    files: list[Copied]
+    files: Files
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        (folder / NAME).write_text(self.text, encoding="utf-8")
-        for file in self.files:
-            file.write(folder)
+        for name, opened in {NAME: partial(BytesIO, self.text.encode()), **self.files}.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with opened() as content, path.open("wb") as copy:
+                shutil.copyfileobj(content, copy)
 
 
 def export_season(season: Season) -> Exported:
     values = structure_of(season)
-    files: list[Copied] = []
+    files: Files = {}
     for key, role in ROLES.items():
         people = season.organisers.filter(role=role).values_list("user__email", flat=True)
         values["season"] |= {key: sorted(people)} if people else {}
@@ -63,13 +51,14 @@ def export_season(season: Season) -> Exported:
             said["options"] = {name: _option(value, files) for name, value in said["options"].items()}
         if declared := task.task_type.declared:
             said["type"] = f"./{TASKS}/{task.slug}"
-            files += [Copied(f"{TASKS}/{task.slug}/{name}", text) for name, text in declared.files.items()]
+            for name, text in declared.files.items():
+                files[f"{TASKS}/{task.slug}/{name}"] = partial(BytesIO, text.encode())
         said["published"] = [_filled(placement) for placement in task.published]
         newest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("split", "number")}
         said["gold"] = []
         for split, gold in newest.items():
             name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
-            files.append(Copied(name, (storage.gold, gold.file)))
+            files[name] = partial(storage.gold.open, gold.file)
             said["gold"].append({"split": split, "paths": [name], "reason": gold.reason.strip()})
         said["baselines"] = list(_baselines(task, files))
     return Exported(document(values), files)
@@ -101,7 +90,7 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
     return said
 
 
-def _baselines(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
+def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
     runs = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
     standing = runs.exclude(status=Submission.Status.WITHDRAWN).select_related("phase").order_by("pk")
     by_system: dict[str, list[Submission]] = {}
@@ -111,19 +100,19 @@ def _baselines(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
         newest = own[-1]
         stem = f"{task.slug}-{place}-{slugify(system)}".rstrip("-")
         name = f"{BASELINES}/{stem}{PurePosixPath(newest.filename).suffix}"
-        files.append(Copied(name, (storage.runs, newest.file)))
+        files[name] = partial(storage.runs.open, newest.file)
         said = {"system": system, "run": name, "phases": sorted({run.phase.slug for run in own})}
         if newest.description:
             said["description"] = newest.description.strip()
         yield said
 
 
-def _option(value: str, files: list[Copied]) -> str:
+def _option(value: str, files: Files) -> str:
     path = Path(value)
     if not path.is_absolute() or not path.is_file():
         return value
     name = f"{FILES}/{path.name}"
-    files.append(Copied(name, path))
+    files[name] = partial(path.open, "rb")
     return name
 
 

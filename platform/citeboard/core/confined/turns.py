@@ -151,7 +151,9 @@ class Turns:
         """Raises PoolFull where no place was free in time, or where the work was ended for another."""
         turn = Turn(sender, next(self._numbers))
         with self._changed:
-            self._refuse_used_up(turn)
+            left = self.used.begin_hour()
+            if sender and sender.gives_way and self.used[sender.keys[1]] >= self._hourly_seconds:
+                raise HourUsed(self._hourly_seconds, left)
             self._waiting.append(turn)
             try:
                 self._turn_away(turn)
@@ -183,11 +185,6 @@ class Turns:
     def wait_until_busy(self, number: int, seconds: float) -> bool:
         with self._changed:
             return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
-
-    def _refuse_used_up(self, turn: Turn) -> None:
-        left, sender = self.used.begin_hour(), turn.sender
-        if sender and sender.gives_way and self.used[sender.keys[1]] >= self._hourly_seconds:
-            raise HourUsed(self._hourly_seconds, left)
 
     def _turn_away(self, turn: Turn) -> None:
         """Where more are here than may be, whoever would come last goes: this one or another who waits."""

@@ -48,16 +48,14 @@ def download(
     start, end = span or (0, size)
     file.seek(start)
     part, code = _Part(file, end - start), 200 if span is None else 206
-    response = FileResponse(
-        part, as_attachment=True, filename=filename, content_type=content_type, status=code
-    )
-    response.block_size = 1 << 16
-    response["Content-Length"] = str(end - start)
-    response["Accept-Ranges"] = "bytes"
-    response["ETag"] = tag
+    answer = FileResponse(part, as_attachment=True, filename=filename, content_type=content_type, status=code)
+    answer.block_size = 1 << 16
+    answer["Content-Length"] = str(end - start)
+    answer["Accept-Ranges"] = "bytes"
+    answer["ETag"] = tag
     if span is not None:
-        response["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
-    return response
+        answer["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    return answer
 
 
 def _range_of(headers: Mapping[str, str], tag: str, size: int) -> tuple[int, int] | None:
