@@ -33,7 +33,8 @@ class Exported:
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        for name, opened in {NAME: partial(BytesIO, self.text.encode()), **self.files}.items():
+        files: Files = {NAME: partial(BytesIO, self.text.encode()), **self.files}
+        for name, opened in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with opened() as content, path.open("wb") as copy:
