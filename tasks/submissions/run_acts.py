@@ -254,8 +254,8 @@ def describe_run(
         "card": submission.card if card is None else checked_card(card),
     }
     # What was missing before may stay so: the phase may ask for more since the run came.
-    before = Metadata(description=submission.description, card=submission.card)
-    missing = missing_from(submission.phase, before)
+    stood = Metadata(description=submission.description, card=submission.card)
+    missing = missing_from(submission.phase, stood)
     gone = missing_from(submission.phase, Metadata(description=wanted["description"], card=wanted["card"]))
     if lost := [name for name in gone if name not in missing]:
         words = _("this phase asks for it, so that it cannot be taken back")
