@@ -36,10 +36,8 @@ class RunRejected(RunUnusable):
         self.problems: list[Problem] = list(problems)
         self.more = more
         count = len(self.problems) + more
-        super().__init__(
-            ngettext("the run has %(number)s problem", "the run has %(number)s problems", count)
-            % {"number": count}
-        )
+        words = ngettext("the run has %(number)s problem", "the run has %(number)s problems", count)
+        super().__init__(words % {"number": count})
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "RunRejected":
@@ -114,10 +112,8 @@ class InputsNotReleased(RunNotTaken):
     """Whoever may not have the inputs yet may not learn them from a check either."""
 
     def __init__(self, at: dt.datetime) -> None:
-        super().__init__(
-            _("the inputs are given out at %(instant)s; runs are checked from then on")
-            % {"instant": utc_minute(at)}
-        )
+        words = _("the inputs are given out at %(instant)s; runs are checked from then on")
+        super().__init__(words % {"instant": utc_minute(at)})
 
 
 class TermsNotAccepted(RunNotTaken):
