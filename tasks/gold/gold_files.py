@@ -66,7 +66,7 @@ def load_gold(
 def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
-    given = {
+    arguments = {
         # The whole of a folder: participants are given some of it.
         "task_type": json.dumps(dict(chosen.declared.files)) if chosen.declared else chosen.slug,
         "options": chosen.checked_options(task.options),
@@ -74,7 +74,7 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
     }
     limits = limits_for_organisers()
     try:
-        with read_upload(PACK, path, given, owner=by, limits=limits) as done:
+        with read_upload(PACK, path, arguments, owner=by, limits=limits) as done:
             if problems := from_values(done.result["problems"]):
                 raise InputRefused(problems)
             for name in packing.FILES:

@@ -156,8 +156,8 @@ class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
         return self.filter(run | Q(job__state=Job.State.FAILED, job__finished_at=F("failed_at")))
 
     def of_run(self) -> Exists:
-        own = self.filter(job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since"))
-        return Exists(own.order_by())
+        of_runs = self.filter(job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since"))
+        return Exists(of_runs.order_by())
 
     def of_job(self) -> Exists:
         return Exists(self.filter(job=OuterRef("pk"), failed_at=OuterRef("finished_at")).order_by())

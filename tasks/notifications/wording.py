@@ -74,11 +74,11 @@ def _deadline(told: Notification) -> Words:
 
 def _moved(told: Notification) -> Words:
     before, after = (dt.datetime.fromisoformat(told.facts[name]) for name in ("before", "after"))
-    said = _("%(phase)s has no end now") if after >= WITHOUT_END else _("%(phase)s closes at %(instant)s now")
-    said %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
+    name = _("%(phase)s has no end now") if after >= WITHOUT_END else _("%(phase)s closes at %(instant)s now")
+    name %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
     text = _("Before, it had no end.") if before >= WITHOUT_END else _("Before, it was %(instant)s.")
     text %= {"instant": _instant(told.facts["before"])}
-    return Words(said, text, _board(told))
+    return Words(name, text, _board(told))
 
 
 def _limits(told: Notification) -> Words:

@@ -158,8 +158,8 @@ def phase_at(address: str) -> Phase:
     names = {"task__season__slug": season, "task__slug": task, "slug": slug}
     if phase := phases.filter(**{"pk": int(address)} if _is_number(address) else names).first():
         return phase
-    known = ", ".join(f"{one.task.season.slug}/{one.task.slug}/{one.slug}" for one in phases.order_by("pk"))
-    raise NoSuchPlace(f"there is no phase “{address}”; there are {known or 'none yet'}")
+    there = ", ".join(f"{one.task.season.slug}/{one.task.slug}/{one.slug}" for one in phases.order_by("pk"))
+    raise NoSuchPlace(f"there is no phase “{address}”; there are {there or 'none yet'}")
 
 
 def _is_number(address: str) -> bool:

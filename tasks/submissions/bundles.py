@@ -88,7 +88,7 @@ class BundleRefused(refusals.RunNotTaken):
             entries = [problem.as_dict() for problem in problems]
             parts = [part.as_dict() for part in self.parts]
             return super().answer() | {"problems": entries, "more": more, "parts": parts}
-        reasons = [f"{own.phase.task}: {str(own.refusal).rstrip('.')}." for own in self.parts if own.refusal]
+        reasons = [f"{one.phase.task}: {str(one.refusal).rstrip('.')}." for one in self.parts if one.refusal]
         words = " ".join([sentence(self), *reasons])
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 

@@ -125,8 +125,8 @@ def sender_of(by: User | None, upload: Upload, team: Team | None) -> Sender | No
     """For whom a run is read; it is submitted where its team is known, else only checked."""
     if by is None and team is None:
         return None
-    account, own = str(by.pk if by else ""), str(team.pk if team else "")
-    return Sender(account=account, team=own, network=upload.network, submits=team is not None, gives_way=True)
+    account, key = str(by.pk if by else ""), str(team.pk if team else "")
+    return Sender(account=account, team=key, network=upload.network, submits=team is not None, gives_way=True)
 
 
 def read_metadata(upload: Upload, task_type: TaskType, sender: Sender | None) -> Metadata:

@@ -53,8 +53,8 @@ def check_run(
 def said_of(
     task_type: TaskType, *, description: str, card: Mapping[str, object], figures: Mapping[str, object]
 ) -> run_card.Metadata:
-    known, checked = run_card.checked_card(card), run_card.checked_figures(task_type, figures)
-    return run_card.Metadata(description=description, card=known, figures=checked)
+    fields, numbers = run_card.checked_card(card), run_card.checked_figures(task_type, figures)
+    return run_card.Metadata(description=description, card=fields, figures=numbers)
 
 
 def submit_run(  # noqa: PLR0913  (each is a field of the form)

@@ -110,7 +110,7 @@ def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> No
     with transaction.atomic():
         jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now, due_at(event, now))
         rows = [
-            Delivery(webhook=own, job=job, payload={**payload, "season": own.season.slug}, **columns)
-            for own, job in zip(webhooks, jobs, strict=True)
+            Delivery(webhook=hook, job=job, payload={**payload, "season": hook.season.slug}, **columns)
+            for hook, job in zip(webhooks, jobs, strict=True)
         ]
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)

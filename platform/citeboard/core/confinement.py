@@ -117,9 +117,11 @@ def read_upload(
     itself does. The limits are those for runs unless others are given. Raises UploadUnreadable, or PoolFull,
     which the site answers with 503 where nothing else can be done with the file.
     """
-    given: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
+    inputs: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
     bounds, ours = limits or limits_for_runs(), "runs_measures" not in arguments
-    work = Work(program=program, arguments=arguments, limits=bounds, files=given, shared=shared, is_ours=ours)
+    work = Work(
+        program=program, arguments=arguments, limits=bounds, files=inputs, shared=shared, is_ours=ours
+    )
     if program != PROBE and (reason := why_nothing_is_read()):
         raise PoolFull(reason, retry_after=UNDECIDED)
     sender = owner if isinstance(owner, Sender) else None

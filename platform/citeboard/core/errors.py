@@ -83,7 +83,7 @@ def _as_problem(members: Mapping[str, Any], code: int) -> dict[str, Any]:
 
 def _shaped(error: Exception, data: Any) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
-        errors = {name: _sentences(own) for name, own in data.items()} if isinstance(data, Mapping) else data
+        errors = {name: _sentences(row) for name, row in data.items()} if isinstance(data, Mapping) else data
         return {"detail": _ended(_sentence(data)), "errors": errors}
     if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(data, Mapping):
         return {"detail": "There is nothing here, or nothing that you may see."}

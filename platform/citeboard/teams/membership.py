@@ -83,10 +83,10 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     except BadSignature as forged:
         raise InvitationNotValid from forged
     valid = standing.select_related("team", "created_by").filter(expires_at__gt=timezone.now())
-    found = valid.filter(nonce=nonce).first()
-    if found is None:
+    invitation = valid.filter(nonce=nonce).first()
+    if invitation is None:
         raise InvitationNotValid
-    return found
+    return invitation
 
 
 #: Of one team that wait for an answer, and of one person in a day: mails go to people who asked for none.
@@ -331,7 +331,7 @@ class People:
 
 def people_of(team: Team, request: HttpRequest) -> People:
     memberships = list(members_in_order().filter(team=team))
-    is_lead = any(own.role == Role.LEAD and own.user_id == request.user.pk for own in memberships)
+    is_lead = any(row.role == Role.LEAD and row.user_id == request.user.pk for row in memberships)
     invitation = present_invitation(team) if is_lead else None
     path = reverse("join", args=[secret_of(invitation)]) if invitation else ""
     return People(

@@ -175,8 +175,8 @@ def _result(code: int | None, folder: Path, work: Work) -> Any:
     if code != 0 and shutil.disk_usage(folder).free < LEAST_FREE:
         raise OSError(errno.ENOSPC, "no room was left to read the file", str(folder))
     if code != 0:
-        said = _read(folder / SAID, MAX_LOGGED).decode(errors="replace") if work.is_ours else "(not ours)"
-        log.error("%s ended with %s: %s", work.program, code, said)
+        words = _read(folder / SAID, MAX_LOGGED).decode(errors="replace") if work.is_ours else "(not ours)"
+        log.error("%s ended with %s: %s", work.program, code, words)
         raise ProgramFailed(f"the process ended with {code}")
     try:
         return json.loads(_read(folder / RESULT, bounds.file_mb * MEGABYTE))
@@ -247,8 +247,8 @@ class ForkServer:
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
         """Exit code (None where out of time) and seconds of computing. Raises ServerLost."""
-        given: dict[str, Any] = {"shared": work.shared, "limits": work.limits, "behind": turn.behind}
-        with self.begin(work.program, work.arguments, folder=folder, **given) as line:
+        facts: dict[str, Any] = {"shared": work.shared, "limits": work.limits, "behind": turn.behind}
+        with self.begin(work.program, work.arguments, folder=folder, **facts) as line:
             turn.line = line
             if turn.is_over:
                 raise ServerLost("another is to be read first")
