@@ -24,7 +24,7 @@ class TimesForm(ActForm):
 
     mirrors = True
     opens = MomentField(label=_("Opens"))
-    closes = MomentField(label=_("Closes"))
+    closes = MomentField(label=_("Closes"), help_text=_("Or “no end”."))
 
 
 class BoardForm(ActForm):

@@ -25,9 +25,10 @@ from citeboard.teams.models import User
 from scoring.acts.declared import Act
 from scoring.board.confirming import official_since, results_of
 from scoring.board.counting import board_gold, counting_runs, unsettled
+from scoring.board.formatting import score_text
 from scoring.board.standings import Row, rank
 from scoring.board.who_knows import GROUPS, shared_by_split, who_knows
-from scoring.models import Evaluation
+from scoring.models import OF_RANKING, Evaluation, Score
 from scoring.ops.undoing import note_posts
 from tasks.gold.content import Compared, compared
 from tasks.gold.early import WORDS, GoingOn, WouldLetOut, going_on
@@ -58,13 +59,15 @@ class Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
-    """A run that counts otherwise; a rank is empty of one that stands on no board."""
+    """A run that counts otherwise; rank and score are empty of one that stands on no board."""
 
     phase: str
     system: str
     team: str
     before: str
     after: str
+    score_before: str
+    score_after: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +115,15 @@ class Rehearsal:
     made: list[MadePhase] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     posted: int = 0
     gold: list[GoldStep] = field(default_factory=list)
     scored: list[str] = field(default_factory=list)
     #: By which runs would be scored again.
     scorings: list[dict[str, Any]] = field(default_factory=list)
+    #: Where the scores that would follow are told.
+    jobs: list[str] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     confirmed: list[str] = field(default_factory=list)
     early: WouldLetOut | None = None
@@ -126,8 +132,8 @@ class Rehearsal:
 
     @property
     def asks(self) -> bool:
-        consequences = (self.made, self.seen, self.told, self.posted, self.scored, self.moved)
-        return self.asks_for_name or any(consequences)
+        seen = (self.seen, self.unseen)
+        return self.asks_for_name or any((*seen, self.made, self.told, self.posted, self.scored, self.moved))
 
     @property
     def asks_for_name(self) -> bool:
@@ -138,7 +144,8 @@ class Rehearsal:
         """Of what it was computed from, but for instants, which are others with every look."""
         told = [(told.kind, told.people) for told in self.told]
         before = [(change["key"], change["before"]) for change in self.changes]
-        facts = [self.made, self.seen, told, self.gold, self.scored, self.moved, self.confirmed, before]
+        seen = (self.seen, self.unseen)
+        facts = [self.made, *seen, told, self.gold, self.scored, self.moved, self.confirmed, before]
         early = [(early.phase.pk, early.kind) for early in self.early.told] if self.early else []
         return hashlib.sha256(repr([*facts, early]).encode()).hexdigest()[:32]
 
@@ -240,7 +247,9 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         after = _State.of(now)
         queued = Job.objects.filter(pk__gt=marks[Job]).order_by()
         scored = dict(queued.values_list("submission__phase").distinct().annotate(Max("pk")))
-        found.seen = list(_seen(season, now, before, after))
+        seen = list(_seen(season, now, before, after))
+        found.seen = [words for is_new, words in seen if is_new]
+        found.unseen = [words for is_new, words in seen if not is_new]
         found.gold = list(_gold(before, after))
         again = dict(_scored(before, after, scored))
         found.scored = list(again.values())
@@ -280,6 +289,8 @@ class _State:
     ranked: dict[int, dict[int, Row]]
     settled: dict[int, str]
     shared: dict[tuple[int, str], list[str]]
+    #: By evaluation what it is ranked by, as text.
+    scores: dict[int, str]
 
     @classmethod
     def of(cls, season: Season) -> "_State":
@@ -294,14 +305,18 @@ class _State:
         }
         scored = [phase for phase in in_order if (phase.task_id, phase.split) in golds and phase.task.rules]
         newest = {phase.pk: golds[phase.task_id, phase.split] for phase in scored}
+        ranked = {phase.pk: _ranked(phase) for phase in scored}
+        evaluations = [row.evaluation for rows in ranked.values() for row in rows.values()]
+        scores = Score.objects.filter(OF_RANKING, evaluation__in=evaluations)
         return cls(
             {phase.pk: phase for phase in in_order},
             known,
             golds,
             {phase.pk: unsettled(phase, newest[phase.pk]).count() for phase in scored},
-            {phase.pk: _ranked(phase) for phase in scored},
+            ranked,
             {phase.pk: words for phase in scored if (words := _settled(phase))},
             shared_by_split(season),
+            {score.evaluation_id: score_text(score) for score in scores.select_related("shared")},
         )
 
 
@@ -350,26 +365,32 @@ def _told(rows: Any) -> Iterable[Told]:
         )
 
 
-def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterable[str]:
-    if now.is_public and not season.is_public:
-        yield _("Everybody: that there is %(season)s, with its pages") % {"season": now}
+def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterable[tuple[bool, str]]:
+    """What is known earlier than before, and, marked as not new, what no longer is though it was by now."""
+    if now.is_public != season.is_public:
+        yield now.is_public, _("Everybody: that there is %(season)s, with its pages") % {"season": now}
     for (task, split, kind), times in after.known.items():
         earlier = before.known.get((task, split, kind), _SOONEST)
         groups: dict[tuple[Any, Any], list[str]] = {}
         for group, at in times.items():
             was = earlier[group]
-            if was is not None and (at is None or at < was):
+            is_lost = was is None and at is not None and season.is_public
+            if is_lost or (was is not None and (at is None or at < was)):
                 groups.setdefault((was, at), []).append(str(GROUPS[group]))
         for (was, at), names in groups.items():
             words = _("%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s")
-            yield words % {
-                "who": listed(names),
-                "what": WORDS[kind],
-                "task": task,
-                "split": split,
-                "after": _when(at),
-                "before": _when(was),
-            }
+            yield (
+                was is not None,
+                words
+                % {
+                    "who": listed(names),
+                    "what": WORDS[kind],
+                    "task": task,
+                    "split": split,
+                    "after": _when(at),
+                    "before": _when(was),
+                },
+            )
 
 
 def _when(at: Any) -> str:
@@ -423,13 +444,19 @@ def _moved(before: _State, after: _State) -> Iterable[Moved]:
             was, row = old.get(run), new.get(run)
             one = row or was
             ranks = [_rank(was), _rank(row)]
-            if one is not None and ranks[0] != ranks[1]:
+            scores = [
+                state.scores.get(own.evaluation, "") if own else ""
+                for state, own in ((before, was), (after, row))
+            ]
+            if one is not None and (ranks[0] != ranks[1] or scores[0] != scores[1]):
                 yield Moved(
                     phase=f"{phase.task}, {phase}",
                     system=one.system,
                     team=one.display_name,
                     before=ranks[0],
                     after=ranks[1],
+                    score_before=scores[0],
+                    score_after=scores[1],
                 )
 
 

@@ -58,6 +58,10 @@ BackgroundJobSerializer = serializer(
     detail=(str, "What came of it, or why it failed."),
     outcome=(serializers.URLField | None, "The page of what it made."),
     problems=ProblemSerializer(many=True),
+    scores=serializers.ListField(
+        child=serializers.DictField(),
+        help_text="Of a dry run: each run's before and after, and why not.",
+    ),
     more=(int, "Problems beyond those listed."),
     asked_at=dt.datetime,
     finished_at=dt.datetime | None,
@@ -96,6 +100,7 @@ def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
         "detail": words if job.state in (State.DONE, State.FAILED) else "",
         "outcome": request.build_absolute_uri(path) if path else None,
         "asked_at": job.created_at,
+        "scores": (job.result or {}).get("scores", []),
     }
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.http import HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer, extend_schema
@@ -25,8 +25,19 @@ from citeboard.core.api import readable_anywhere
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from scoring.acts.declared import ROWS, Act, in_season, numbered
-from scoring.acts.rehearsal import GoldStep, MadePhase, Moved, Rehearsal, Said, Told, perform, rehearsed
+from scoring.acts.rehearsal import (
+    GoldStep,
+    MadePhase,
+    Moved,
+    Rehearsal,
+    Said,
+    Told,
+    perform,
+    rehearsed,
+    season_of,
+)
 from scoring.api.serializers import form_of, mirror
+from scoring.background.kinds import ask_for_dry_runs
 from tasks.gold.content import Compared
 from tasks.gold.early import GOING_ON, GoingOn, going_on
 from tasks.gold.secrecy import Kind
@@ -107,7 +118,7 @@ for _part, _meaning in {
     Compared: "Instances of the version before and of the new one.",
     GoldStep: "A new version of a split's gold.",
     MadePhase: "A phase of a season that would be made, in words.",
-    Moved: "A run that would rank otherwise; a rank is empty where it stands on no board.",
+    Moved: "A run that would count otherwise; rank and score are empty where it stands on no board.",
 }.items():
     mirror(_part.__name__, _part, _meaning)
 RehearsalSerializer = mirror(
@@ -116,6 +127,7 @@ RehearsalSerializer = mirror(
     "What would be done and what would follow; nothing is done.",
     changes=serializers.ListField(child=serializers.DictField(), help_text="Key, before and after."),
     posted="How many posts to webhooks.",
+    jobs="Addresses of the background jobs that tell the scores that would follow: of the best, of the rest.",
     name="That is to be typed to go on, with a reason, where `asks_for_name`.",
     early=None,
     scorings=None,
@@ -301,7 +313,13 @@ def does(
         elif act.form is not None and act.form.mirrors:
             sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(sent)
         if is_dry_run(request):
-            return Response(RehearsalSerializer(rehearsed(act, thing, person(request), sent)).data)
+            rehearsal = rehearsed(act, thing, person(request), sent)
+            if rehearsal.scorings:
+                jobs = ask_for_dry_runs(season_of(thing), rehearsal.scorings, person(request))
+                rehearsal.jobs = [
+                    request.build_absolute_uri(reverse("api:background-job", args=[job.pk])) for job in jobs
+                ]
+            return Response(RehearsalSerializer(rehearsal).data)
         return gives(request, perform(act, thing, person(request), sent, said_in(request)))
 
     function.__doc__ = act.summary

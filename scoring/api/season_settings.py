@@ -1,6 +1,8 @@
 """A season's settings by the keys of its file or by the file itself; its gold; new seasons."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -18,7 +20,7 @@ from scoring.acts import gold as acts
 from scoring.acts.declared import numbered
 from scoring.acts.declaring import DECLARE, DECLARE_ANEW
 from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
-from scoring.acts.rehearsal import perform, rehearsed
+from scoring.acts.rehearsal import done, perform, rehearse, rehearsed
 from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
 from scoring.api import operations
 from scoring.api.seasons import phase_to_organise
@@ -37,7 +39,7 @@ from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import Fault, load_season_text
-from tasks.seasons.file.plan import Decisions, settings_now
+from tasks.seasons.file.plan import Decisions, LoadConflicts, settings_now
 
 DifferenceSerializer = serializer(
     "Difference",
@@ -169,6 +171,9 @@ LoadedSerializer = serializer(
         many=True, help_text="Of a dry run: what was changed in the site since the file was last loaded."
     ),
     notices=list[str],
+    rehearsal=operations.RehearsalSerializer(
+        allow_null=True, help_text="Of a dry run that leaves no conflict: what would follow."
+    ),
 )
 ConflictsSerializer = serializer(
     "Conflicts",
@@ -192,7 +197,7 @@ UNLOADED = {
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
     """Load a season from its file; for its organisers."""
-    return _loaded(request, season.slug, form)
+    return _loaded(request, season, form)
 
 
 @operations.post(
@@ -206,17 +211,25 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
     """Create a season from its file; for staff."""
-    return _loaded(request, "", form)
+    return _loaded(request, None, form)
 
 
-def _loaded(request: Request, slug: str, form: dict[str, Any]) -> Response:
-    loaded = load_season_text(
+def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Response:
+    load = partial(
+        load_season_text,
         form["file"].read(),
         by=person(request),
-        slug=slug,
+        slug=season.slug if season else "",
         decisions=Decisions(frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))),
-        dry_run=form["dry_run"],
     )
+    rehearsal = None
+    if season is None or form["dry_run"]:
+        loaded = load(dry_run=form["dry_run"])
+        if season is not None:
+            with suppress(LoadConflicts):
+                rehearsal = rehearse(season, load)
+    else:
+        loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
         {
             "season": loaded.season.slug,
@@ -225,6 +238,7 @@ def _loaded(request: Request, slug: str, form: dict[str, Any]) -> Response:
             "differences": [row.as_json() for row in loaded.differences],
             "conflicts": [row.as_json() for row in loaded.conflicts],
             "notices": loaded.notices,
+            "rehearsal": rehearsal and operations.RehearsalSerializer(rehearsal).data,
         }
     )
 

@@ -91,6 +91,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     frozen_until = serializers.DateTimeField(
         allow_null=True, help_text="Until then; where it is null, until an organiser reveals it."
     )
+    has_end = serializers.BooleanField(help_text="Else it is open without one, whatever `closes` is.")
     is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
     board_then = serializers.CharField(help_text="Who sees it from `board_from` on; empty where that is all.")
     inputs_from = serializers.DateTimeField(
@@ -110,7 +111,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         model = Phase
         fields = [
             "id", "slug", *Phase.settings_that("in_api"),
-            "is_open", "is_frozen", "kept_back", "version", "page", "leaderboard", "leader",
+            "is_open", "has_end", "is_frozen", "kept_back", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
 
     @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))

@@ -4,8 +4,9 @@ import datetime as dt
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import translation
 
-from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_of
+from citeboard.core.instants import WITHOUT_END, NoInstant, read_instant, written_instant, zone_of
 
 ROME = ZoneInfo("Europe/Rome")
 
@@ -23,6 +24,7 @@ ROME = ZoneInfo("Europe/Rome")
         ("2026-05-01 23:59 America/New_York", "2026-05-02T03:59"),
         ("1 May 2026, 23:59 UTC", "2026-05-01T23:59"),
         ("1 May 2026, 23:59 AoE", "2026-05-02T11:59"),
+        ("No end", "2099-12-31T23:59:59"),
     ],
 )
 def test_an_instant_is_read_as_it_is_written_and_printed(text, instant):
@@ -53,3 +55,6 @@ def test_an_instant_is_written_so_that_it_is_read_again():
     at = dt.datetime(2026, 5, 2, 11, 59, 59, tzinfo=dt.UTC)
     assert written_instant(at, zone_of("AoE")) == "2026-05-01 23:59:59"
     assert read_instant(written_instant(at, ROME), ROME) == at
+    assert written_instant(WITHOUT_END, ROME) == "no end"
+    with translation.override("de"):
+        assert read_instant(written_instant(WITHOUT_END, ROME), ROME) == WITHOUT_END

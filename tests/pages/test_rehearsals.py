@@ -3,6 +3,7 @@
 import datetime as dt
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -131,6 +132,52 @@ def test_another_way_of_counting_shows_the_ranks_that_follow(browser, phase):
     asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
     ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
     assert ranks == [("best", "1", ""), ("theirs", "2", "1"), ("last", "", "2")]
+    assert "last Ada not on the board 2 (0.4000)" in text_of(asked)
+
+
+def test_other_scores_at_the_same_ranks_are_shown_too(browser, phase):
+    run = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6, system="owl")
+    boards.score(run, 0.3, rules="official-2017")
+    where = reverse("organise-settings-task", args=["one", phase.task.pk])
+    asked = browser.post(where, {**form_of(browser, where), "rules": "official-2017\ncorrected"})
+    (row,) = asked.context["rehearsal"].moved
+    assert (row.before, row.score_before, row.after, row.score_after) == ("1", "0.6000", "1", "0.3000")
+
+
+@pytest.mark.parametrize("part", ["season", "phase"])
+def test_what_is_hidden_from_those_who_see_it_now_is_asked(browser, phase, part):
+    where = settings_of(phase) if part == "phase" else reverse("organise-settings-season", args=["one"])
+    change = {"board": "organisers"} if part == "phase" else {"is_public": ""}
+    asked = browser.post(where, {**form_of(browser, where), **change})
+    words = "the scores of all of Spans, test" if part == "phase" else "that there is The season"
+    assert words in text_of(asked).partition("Who will not see any more what they see now")[2]
+    assert go_on(browser, where, asked).status_code == 302
+    hidden = (Season.objects.get().is_public, Phase.objects.get().board)
+    assert hidden == ((True, "organisers") if part == "phase" else (False, "everyone"))
+
+
+def test_a_season_file_sent_by_a_program_is_rehearsed_and_asks_before_it_touches_what_is_confirmed(
+    client, phase, organiser
+):
+    Phase.objects.update(confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1))
+    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Done.")
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6)
+    client.force_login(organiser)
+    content = client.get(reverse("organise-toml", args=["one"])).content.decode()
+    changed = f'{content}counting = "last"\n'
+
+    def load(query="", **form):
+        file = SimpleUploadedFile("season.toml", changed.encode())
+        return client.post(f"{API}/seasons/one/file/{query}", {"file": file, "apply": "all", **form})
+
+    told = load(dry_run="true").json()["rehearsal"]
+    assert (told["asks_for_name"], told["confirmed"]) == (True, ["the results of Spans, Test, are official"])
+    refused = load()
+    assert (refused.status_code, "touches what is settled" in refused.json()["detail"]) == (409, True)
+    assert Phase.objects.get().counting == "best"
+    assert load("?let_out_task=The season&let_out_reason=Agreed.").status_code == 200
+    assert Phase.objects.get().counting == "last"
+    assert AuditEntry.objects.filter(action="went-on").exists()
 
 
 def test_what_touches_confirmed_results_asks_for_the_name_and_a_reason(browser, phase):
@@ -167,6 +214,7 @@ def test_a_program_is_told_by_a_dry_run_and_nothing_is_done(client, phase, organ
     told = said.json()
     assert (told["asks"], told["asks_for_name"], told["told"][0]["people"]) == (True, False, 1)
     assert told["told"][0]["kind"] == "limits-changed"
+    assert told["jobs"] == []
     assert Phase.objects.get().runs_per_day == 3
     assert client.post(where, sent, "application/json", headers=headers).status_code == 200
     assert Phase.objects.get().runs_per_day == 2

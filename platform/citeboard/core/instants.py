@@ -45,6 +45,8 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
     >>> str(read_instant("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
     '2026-05-02 11:59:00+00:00'
     """
+    if text.strip().casefold() in ("no end", _("no end").casefold()):
+        return WITHOUT_END
     written = _WRITTEN.fullmatch(text.strip()[:MAX_LENGTH])
     assert written, "every text has this form"
     clock, named = written["clock"], written["zone"]
@@ -82,6 +84,8 @@ def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
 
 
 def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
+    if at >= WITHOUT_END:
+        return _("no end")
     local = at.astimezone(zone)
     return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
 

@@ -136,6 +136,8 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
         return forms.ChoiceField(choices=[*blank, *choices], **shared)
     if isinstance(known, models.BooleanField):
         return forms.BooleanField(**shared)
+    if name == "closes":
+        shared["help_text"] = _("Or “no end”.")
     if isinstance(known, models.DateTimeField):
         return MomentField(zone=zone, **shared)
     if isinstance(known, models.PositiveIntegerField):
