@@ -212,6 +212,8 @@ EXPLAINED = {
     "max_trials: int=1": "one is no more than the trials that there are",
     "nthreads=1": "one process more counts words, and counts the same",
     "if paper is not None or reference is not None:": "gold with a line that lacks either is refused",
+    "self._is_passive = True": "it is asked of a verb alone, which has set it by then",
+    "+CHUNK = 32769": "the same numbers in portions of another size",
     "+WORD_BITS = 32": "no vocabulary has so many words",
     ">= ROUNDING * square, square - mean ** 2": "no variance lies at the bound but 0, which stays 0",
 }

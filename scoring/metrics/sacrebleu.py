@@ -6,10 +6,10 @@ its signature stands inside ours.
 
 import re
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
@@ -206,7 +206,8 @@ class Chrf(Counted):
             # sacreBLEU has these words by this method alone; its version is pinned.
             from sacrebleu.metrics.chrf import CHRF
 
-            words, numbers = CHRF()._remove_punctuation, Numbered()  # noqa: SLF001
+            words = CHRF()._remove_punctuation  # noqa: SLF001
+            numbers = defaultdict[str, int](count().__next__)
             numbered = [[numbers[word] for word in words(text)] for text in texts]
             counts = np.concatenate([counts, gram_counts(*one_line(numbered), self.words)], axis=1)
         # Where the gold has no n-gram of an order, sacreBLEU counts none of the answer's.
@@ -221,14 +222,6 @@ class Chrf(Counted):
         recall = ratio((ratio(matches, wanted) * occurs).sum(axis=-1), orders)
         both = BETA_SQUARED * precision + recall
         return 100 * ratio((1 + BETA_SQUARED) * precision * recall, both)
-
-
-class Numbered(dict[str, int]):
-    """A number for each word or token, in the order of first appearance."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
 
 
 #: The rules of 13a in their order, as sacreBLEU has them: none of them sees over white space.
@@ -251,7 +244,7 @@ class Tokens13a(dict[str, tuple[int, ...]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._numbers = Numbered()
+        self._numbers = defaultdict[str, int](count().__next__)
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         line = word

@@ -9,6 +9,7 @@ from scoring.metrics.aliice import Aliice
 from scoring.metrics.base import value_of
 from scoring.metrics.classification import Matthews
 from scoring.metrics.discourse import divergence
+from scoring.metrics.entailed import matrix
 from scoring.metrics.numbers import Concordance, Pearson
 from scoring.metrics.ranking import numbered
 from scoring.metrics.weighted import RankCorrelation
@@ -65,6 +66,22 @@ def test_lists_beside_columns_are_numbered_together():
     columns = Lists.of([[3, 4], [5]])
     for gold, answers in ((columns, [["x"], None]), ([["x"], ["y"]], columns)):
         assert all(isinstance(side, Lists) for side in numbered(gold, answers))
+
+
+@pytest.mark.parametrize(
+    ("part", "per_claim", "expected"),
+    [
+        ("recall", False, 1),
+        ("precision", False, 2),
+        ("f1", False, 3),
+        ("precision", True, 1),
+        ("f1", True, 1),
+    ],
+)
+def test_what_is_cited_rests_on_claims_for_recall_and_on_marks_for_precision(part, per_claim, expected):
+    options = task_type("positional-citations").checked_options({"entailment": "word-overlap"}, builds=False)
+    metric = Aliice("m", "corrected", part=part, per_claim=per_claim, options=options)
+    assert metric.denominators(matrix([{"recall_weight": 1, "precision_weight": 2}])).tolist() == [expected]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,11 @@ def test_the_same_features_give_what_the_package_gives(case):
     assert mauve(*sample(*case)) == pytest.approx(GOLDEN[case], abs=1e-9)
 
 
+def test_how_long_a_feature_is_does_not_matter():
+    p, q = sample(1, 60, 60, 8, 0.0, 4)
+    assert mauve(p / 100, q / 100) == pytest.approx(mauve(p, q), rel=1e-6)
+
+
 def test_clusters_that_run_empty_are_split_as_the_package_splits_them():
     assert mauve(*alike()) == pytest.approx(GOLDEN_ALIKE, abs=1e-9)
 
