@@ -348,6 +348,11 @@ class Pairing:
         ]
 
 
+def has_pairings(board: Board) -> bool:
+    names = {column.name for column in board.columns}
+    return any({pair.across, pair.up} <= names for pair in board.phase.task.task_type.scatter_pairs)
+
+
 def pairings_of(board: Board) -> list[Pairing]:
     columns = {column.name: column for column in board.columns}
     pairings = []

@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
@@ -195,24 +195,25 @@ class Ranks:
     first_two: FirstTwo | None = None
 
 
-def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metric: str) -> Ranks:
+def ranks_of(key: str, rows: Sequence[int], values: Iterable[float | None], metric: str) -> Ranks:
     """Higher ``values`` are better; pairs that are not compared yet count as not different."""
     name = f"ranks:{release()}:{key}:{metric}"
     kept: Ranks | None = caches["results"].get(name)
     if kept is not None and kept.rows == tuple(rows):
         return kept
     pairs = known_pairs(rows, metric)
-    p = _p_values(rows, pairs)
-    merits = [math.nan if value is None else value for value in values]
-    standings = standings_of(merits, p)
-    first_two = None
-    if pairs:
-        older, newer = sorted(rows[:2])
-        for pair in Comparison.objects.filter(first=older, second=newer, metric=metric):
-            differ = standings[1].low > 1
-            chance = None if differ else _order_chance(pair, rows, metric)
-            first_two = FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
     is_complete = len(pairs) == len(rows) * (len(rows) - 1) // 2
+    if not pairs:
+        # Any rank is open to each.
+        return Ranks(tuple(rows), [Standing(1, 1, len(rows))] * len(rows), is_complete)
+    merits = [math.nan if value is None else value for value in values]
+    standings = standings_of(merits, _p_values(rows, pairs))
+    first_two = None
+    older, newer = sorted(rows[:2])
+    for pair in Comparison.objects.filter(first=older, second=newer, metric=metric):
+        differ = standings[1].low > 1
+        chance = None if differ else _order_chance(pair, rows, metric)
+        first_two = FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
     ranks = Ranks(rows=tuple(rows), standings=standings, is_complete=is_complete, first_two=first_two)
     caches["results"].set(name, ranks, SECONDS)
     return ranks

@@ -11,9 +11,10 @@ from django.db import connection
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet
 from django.utils.timezone import now
 
+from citeboard.core.database import Prepared
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team
-from scoring.models import Evaluation, FrozenBoard, Score
+from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Score
 from tasks.gold.secrecy import ASKED
 from tasks.models import (
     Acknowledgement,
@@ -26,6 +27,7 @@ from tasks.models import (
     Season,
     Submission,
     Task,
+    TeamFigure,
 )
 
 
@@ -40,9 +42,18 @@ def turnout(phase: Phase) -> Turnout:
     return Turnout(row[0], int(row[1] or 0))
 
 
+def has_figures_beside(phase: Phase) -> tuple[bool, bool]:
+    """Whether teams have told numbers of their own, and whether organisers have entered any."""
+    figures, measures = _first_row(_BESIDE, {"phase": phase.pk}) or (False, False)
+    return bool(figures), bool(measures)
+
+
+_golds = Prepared(lambda split, task: Gold.objects.filter(task=task, split=split).order_by("-number"))
+
+
 def board_gold(phase: Phase) -> Gold | None:
-    golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
-    versions = list(golds[:2])
+    golds = _golds(phase.split, phase.task_id)
+    versions = golds[:2]
     if len(versions) < 2:
         return versions[0] if versions else None
     key = f"board-gold:{phase.pk}:{phase.version}:{versions[0].pk}"
@@ -147,8 +158,8 @@ Run = TypeVar("Run", bound=CountingRun)
 ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
 _MODELS = (
-    AuditEntry, Evaluation, Gold, GoldOverlap, Membership, Organiser, Phase, Registration, Score, Season,
-    Submission, Task, Team,
+    AuditEntry, Evaluation, Gold, GoldOverlap, ManualMeasure, Membership, Organiser, Phase, Registration,
+    Score, Season, Submission, Task, Team, TeamFigure,
 )  # fmt: skip
 _NAMES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
@@ -303,6 +314,10 @@ SELECT COUNT(sent), SUM(sent) FROM (
         ORDER BY s.number DESC LIMIT 1
     ) AS sent FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved
 ) numbers
+"""
+_BESIDE = """
+SELECT EXISTS (SELECT 1 FROM {teamfigure} WHERE phase_id = %(phase)s),
+EXISTS (SELECT 1 FROM {manualmeasure} WHERE phase_id = %(phase)s)
 """
 _SITE = """
 SELECT (SELECT MAX(id) FROM {auditentry}), (SELECT COUNT(*) FROM {season} WHERE is_public),

@@ -157,7 +157,7 @@ def metrics_of(board: Board, dimension: str) -> list[str]:
 def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
     dimensions = offered_dimensions(board)
     dimension = query.dimension if query.dimension in dimensions else next(iter(dimensions), "")
-    metrics = metrics_of(board, dimension)
+    metrics = metrics_of(board, dimension) if dimension else []
     return dimension, query.metric if query.metric in metrics else next(iter(metrics), "")
 
 

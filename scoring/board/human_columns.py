@@ -52,6 +52,8 @@ def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColu
         keys = {name: joined(f"human_{name}", parts) for name in CRITERIA}
         criteria = {name: HumanColumn(f"human_{name}", key, SCALE) for name, key in keys.items()}
         rated += _filled(criteria, HumanScore.objects.filter(sheet=sheet))
+    if not phase.task.task_type.has_claims:
+        return rated
     kinds = {
         kind: HumanColumn(f"human_{kind}", joined(f"human_{kind}", judged_parts(kind)), float(levels[-1]))
         for kind, levels in RATINGS.items()

@@ -47,10 +47,6 @@ class ManualScores:
         }
 
 
-def has_manual_scores(phase: Phase) -> bool:
-    return ManualMeasure.objects.filter(phase=phase).exists()
-
-
 def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     if board.visibility != Visibility.SCORES:
         return ManualScores(measures=[], values={})
@@ -191,10 +187,6 @@ class TeamReported:
 
     def value(self, row: Row, measure: TeamMeasure) -> float | None:
         return self.figures[row.submission].get(measure.name)
-
-
-def has_team_figures(phase: Phase) -> bool:
-    return TeamFigure.objects.filter(phase=phase).exists()
 
 
 def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:

@@ -292,18 +292,23 @@ def standings(
     return board
 
 
-def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
-    """Of the board that others saw under the same facts: nothing of it may be changed."""
+def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
+    """The board that others saw under the same facts: nothing of it may be changed."""
     audience = audience_of(phase, viewer)
     facts = phase_facts(phase, audience)
     named = [] if shows_teams(phase, audience) else sorted(teams_of(viewer).values_list("slug", flat=True))
+    key = f"standing:{digest_of(get_language(), facts, named, rules)}"
+    board: Board | None = caches["boards"].get(key)
+    if board is None:
+        board = standings(phase, viewer, rules, audience=audience)
+        if board.is_small:
+            caches["boards"].set(key, board, SECONDS)
+    return board
+
+
+def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
     for rules in phase.task.rules or [None]:
-        key = f"standing:{digest_of(get_language(), facts, named, rules)}"
-        board: Board | None = caches["boards"].get(key)
-        if board is None:
-            board = standings(phase, viewer, rules, audience=audience)
-            if board.is_small:
-                caches["boards"].set(key, board, SECONDS)
+        board = kept_standings(phase, viewer, rules)
         for row in board.rows:
             if row.submission == submission and row.scores:
                 return board, row
@@ -369,7 +374,7 @@ def _give_ranges(board: Board, by: str) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
-    values = [None if row.value is None else significant(row.value) for row in rows]
+    values = (None if row.value is None else significant(row.value) for row in rows)
     key = f"{board.phase.pk}:{board.phase.version}:{board.rules}:{board.gold.pk}"
     ranks = ranks_of(key, [row.evaluation for row in rows], values, board.ranking.metric)
     board.is_compared = ranks.is_complete
@@ -392,11 +397,13 @@ def significant(value: float) -> float:
 Scored = Mapping[int, tuple[int, Mapping[int, Cell]]]
 
 
-def _scored(board: Board) -> Scored:
-    """Only what was scored since the board was last asked for is read."""
-    assert board.gold is not None
-    key = f"scores:{board.phase.pk}:{board.rules}:{board.gold.pk}"
-    kept: Scored = caches["boards"].get(key) or {}
+def _scored(board: Board) -> tuple[Scored, list[Column], Mapping[int, str]]:
+    """With the columns and the name of each signature's. What was scored before is not read again."""
+    task = board.phase.task
+    shown_by = (task.type, task.declaration_id, task.rank_by, task.shown_measures, task.options)
+    key = digest_of("scores", board.phase.pk, board.rules, board.gold and board.gold.pk, shown_by)
+    nothing: tuple[Scored, Counter[int], list[Column], Mapping[int, str]] = ({}, Counter(), [], {})
+    kept, counted, columns, names = caches["boards"].get(key, nothing)
     numbers = [row.evaluation for row in board.rows]
     last = last_scores_of(numbers) if kept else dict.fromkeys(numbers, -1)
     scored = {number: kept[number] for number, score in last.items() if kept.get(number, (0,))[0] == score}
@@ -405,15 +412,17 @@ def _scored(board: Board) -> Scored:
     for evaluation, score, signature, value, low, high in scores_of([*(last.keys() - scored.keys())]):
         fresh.setdefault(evaluation, {})[signature] = make(Cell, (score, value, low, high, False, ""))
     scored |= {number: (max(cell.score for cell in cells.values()), cells) for number, cells in fresh.items()}
-    if sum(len(cells) for _, cells in scored.values()) <= MAX_NUMBERS:
-        caches["boards"].set(key, scored, SECONDS)
-    return scored
+    if fresh or len(scored) != len(kept):
+        counts = Counter(signature for _, cells in scored.values() for signature in cells)
+        if counts != counted:
+            columns, names = _columns(counts, board)
+        if counts.total() <= MAX_NUMBERS:
+            caches["boards"].set(key, (scored, counts, columns, names), SECONDS)
+    return scored, columns, names
 
 
 def _fill(board: Board) -> None:
-    scored = _scored(board)
-    counts = Counter(signature for _, cells in scored.values() for signature in cells)
-    columns, names = _columns(counts, board)
+    scored, columns, names = _scored(board)
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
         Column(

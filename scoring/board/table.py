@@ -47,13 +47,16 @@ def table(
     board = writers.board
     columns = shown_columns(board, query)
     writer = writers.of(columns, compare)
+    is_whole = query.sort == RANK and len(rows) == len(board.rows) and not own_teams
+    written = list(writer.whole) if is_whole else []
     marks_groups = board.by == SIGNIFICANCE and query.sort == RANK
-    written = []
     reached: int | None = None
-    for row in rows:
+    for row in () if written else rows:
         begins = marks_groups and row.rank is not None and reached is not None and row.rank > reached
         reached = max(row.rank or 0, reached or 0) or None
         written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own_teams))
+    if is_whole:
+        writer.whole[:] = ["".join(written)]
     ranking = board.ranking
     heads = [
         _head(RANK, _("Rank"), query, "rank", rises=True),
@@ -170,6 +173,8 @@ class Writer:
     others: Sequence[tuple[str, str]]
     #: Rows as they were written, for boards before this one too.
     written: dict[object, str] = field(default_factory=dict)
+    #: All rows of this one, once they were written together.
+    whole: list[str] = field(default_factory=list)
 
     def row(self, row: Row, *, begins_group: bool, is_own: bool) -> str:
         """What is marked as the viewer's own is never kept: another has other rows."""
@@ -356,7 +361,7 @@ class OwnRun:
 
 
 def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
-    ranked = [row for row in board.rows if row.rank is not None]
+    ranked = [row for row in board.rows if row.rank is not None] if teams else []
     ranking, is_first_sure = board.ranking, len(board.may_be_first) == 1
     runs = []
     for place, row in enumerate(ranked):

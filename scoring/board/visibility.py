@@ -34,15 +34,7 @@ class Visibility(StrEnum):
 def audience_of(phase: Phase, viewer: object) -> Audience:
     if not isinstance(viewer, User):
         return Audience.PUBLIC
-    season = phase.task.season_id
-    if viewer.is_staff:
-        return Audience.ORGANISER
-    role = Organiser.objects.filter(season=season, user=viewer).values_list("role", flat=True).first()
-    if role is not None:
-        return Audience.ORGANISER if role == Organiser.Role.ORGANISER else Audience.HELPER
-    if Membership.objects.filter(user=viewer, team__registrations__season=season).exists():
-        return Audience.TEAM
-    return Audience.PUBLIC
+    return Audience.ORGANISER if viewer.is_staff else viewer_of(viewer).audience(phase.task.season_id)
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
@@ -116,9 +108,10 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
     """Its team, organisers and helpers of its season and staff. To everybody else it looks absent."""
     if not isinstance(viewer, User):
         return False
-    if submission.team_id and Membership.objects.filter(team=submission.team_id, user=viewer.pk).exists():
-        return True
-    return audience_of(submission.phase, viewer) in RUNS_THE_SEASON
+    known = viewer_of(viewer)
+    return (
+        known.is_in(submission.team_id) or known.audience(submission.phase.task.season_id) in RUNS_THE_SEASON
+    )
 
 
 def may_see_scores(submission: Submission, viewer: object) -> bool:
@@ -189,6 +182,9 @@ class Viewer:
     @property
     def seasons(self) -> tuple[int, ...]:
         return tuple(sorted(row for kind, row, _word in self.facts if kind == "runs"))
+
+    def is_in(self, team: int | None) -> bool:
+        return any(kind == "team" and row == team for kind, row, _word in self.facts)
 
     def audience(self, season: int) -> Audience:
         if self.is_staff or ("runs", season, Organiser.Role.ORGANISER.value) in self.facts:

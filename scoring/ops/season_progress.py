@@ -4,8 +4,8 @@ import datetime as dt
 from dataclasses import dataclass
 from statistics import median
 
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models import Count, DateField, Exists, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Cast, Coalesce
 from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 
@@ -83,7 +83,8 @@ def progress_of(season: Season) -> Progress:
         oldest=Min("created_at", filter=is_queued),
     )
     is_scored, is_moving = Q(status=Status.SCORED), Q(status__in=Submission.MOVING)
-    days = runs.filter(team__isnull=False).annotate(day=TruncDate("submitted_at", tzinfo=dt.UTC)).order_by()
+    # In UTC, as the database keeps and tells it; SQLite would call Python for each row to truncate one.
+    days = runs.filter(team__isnull=False).annotate(day=Cast("submitted_at", DateField())).order_by()
     rows = days.values("day").annotate(
         scored=Count("pk", filter=is_scored),
         moving=Count("pk", filter=is_moving),
@@ -103,9 +104,8 @@ def _times(season: Season) -> Times | None:
         submission__phase__task__season=season,
         kind=Job.Kind.SCORE,
         state=Job.State.DONE,
-        started_at__isnull=False,
-        finished_at__gt=database_now() - TIMED_WITHIN,
-    ).order_by("-finished_at")
+        started_at__gt=database_now() - TIMED_WITHIN,
+    ).order_by("-started_at")
     times = [
         (made, begun, ended)
         for made, begun, ended in done.values_list("created_at", "started_at", "finished_at")[:TIMED]

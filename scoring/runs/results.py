@@ -17,7 +17,7 @@ from scoring.board import formatting
 from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.differences import HiddenClasses, natural_order, too_small
-from scoring.board.standings import standings
+from scoring.board.standings import kept_standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
 from scoring.metrics.base import Floats
@@ -39,6 +39,7 @@ def latest_evaluations(submission: Submission, at: dt.datetime | None = None) ->
     newest: dict[str, Evaluation] = {}
     evaluations = submission.evaluations.known_at(at).select_related("gold").prefetch_related("scores")
     for evaluation in evaluations.order_by("-gold__number", "-id"):
+        evaluation.phase = submission.phase
         newest.setdefault(evaluation.rules, evaluation)
     return {rules: newest[rules] for rules in submission.phase.task.rules if rules in newest}
 
@@ -123,7 +124,8 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
         return {"reason": _("A contrastive run stands on the board without a rank.")}
     if submission.kind == Submission.Kind.CONTRASTIVE:
         return {"reason": _("A contrastive run is scored and does not stand on the board.")}
-    board = standings(phase, viewer)
+    rules = phase.task.rules
+    board = kept_standings(phase, viewer, rules[0] if rules else None)
     for row in board.rows:
         if row.submission == submission.pk:
             teams = sum(other.rank is not None for other in board.rows)

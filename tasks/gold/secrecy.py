@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models.functions import JSONArray
 from django.utils import timezone
 
+from citeboard.core.database import Prepared
 from tasks.models import Gold, Phase, Task
 
 
@@ -197,6 +198,9 @@ def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
     return phases.annotate(gold_listed=models.Subquery(_listed(versions)))
 
 
+_of_task = Prepared(lambda task: with_gold(Phase.objects.filter(task=task)))
+
+
 def secrecy_of(phase: Phase) -> Secrecy:
     """Asked of the database once for each phase that was read from it."""
     known: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
@@ -208,7 +212,8 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
     asked = list(phases)
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
     if tasks := {phase.task_id: phase.task for phase in unknown}:
-        of_tasks = list(with_gold(Phase.objects.filter(task__in=tasks)))
+        is_one = len(tasks) == 1
+        of_tasks = _of_task(*tasks) if is_one else list(with_gold(Phase.objects.filter(task__in=tasks)))
         for row in of_tasks:
             row.task = tasks[row.task_id]
         _look_up(unknown, of_tasks)

@@ -144,7 +144,7 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
 def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """What cards say that can be asked for: by label of the field the facts, each with its words."""
     facts: dict[str, dict[str, str]] = {}
-    for card in cards:
+    for card in filter(None, cards):
         for known, words in card_lines(card):
             said = card[known.name]
             values = {said: words} if known.values else {}

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from citeboard.core.database import Prepared
 from citeboard.core.errors import is_for_programs, json_error
 from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
@@ -41,12 +42,18 @@ def task_for(user: object, season: str, task: str) -> Task:
     return row
 
 
+_phases = Prepared(
+    lambda phase, season, task: Phase.objects.select_related("task__season").filter(
+        slug=phase, task__season__slug=season, task__slug=task
+    )
+)
+
+
 def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
-    phases = Phase.objects.select_related("task__season")
-    row = phases.filter(task__season__slug=season, task__slug=task, slug=phase).first()
-    if row is None or not _is_visible(row.task.season, user):
-        raise Http404(_("There is no phase at this address."))
-    return row
+    for row in _phases(phase, season, task):
+        if _is_visible(row.task.season, user):
+            return row
+    raise Http404(_("There is no phase at this address."))
 
 
 def may_organise(user: object, season: Season) -> bool:

@@ -95,6 +95,18 @@ def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(cli
     assert number_kept() == 1
 
 
+@pytest.mark.parametrize("query", ["?sort=-system", "?q=<Her%26>", "?system=3&dimension=x", "?columns=all"])
+def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(client, phase, query):
+    """Whichever view was asked for before it, whose choices it has in none of its links."""
+    address = reverse("board", args=["s", "t", "p"])
+    for before in ("", "?sort=system&metric=y", "?q=anything"):
+        client.get(address + before)
+    found = client.get(address + query).content
+    for name in ("pages", "boards", "results"):
+        caches[name].clear()
+    assert found == client.get(address + query).content
+
+
 def test_a_new_score_is_on_every_view_of_it(client, phase):
     assert "Heron" in read(client, "?q=heron")
     heron = phase.task.season.registrations.get(team__slug="heron").team

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,26 +14,34 @@ from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from citeboard.core.legal_pages import notices
 from citeboard.core.query import Choice
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
 from scoring.board import cache, visibility
-from scoring.board.charts import pairings_of, system_bars
+from scoring.board.charts import has_pairings, system_bars
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, WAYS
 from scoring.board.confirming import Confirmation, Erratum, confirmation_of, errata_for
-from scoring.board.counting import Turnout, is_being_released, public_facts, turnout, unsettled
+from scoring.board.counting import (
+    Turnout,
+    has_figures_beside,
+    is_being_released,
+    public_facts,
+    turnout,
+    unsettled,
+)
 from scoring.board.differences import chosen_systems, class_table, shown_classes
 from scoring.board.formatting import metric_label, name_as
 from scoring.board.human_columns import agreement_in_words, published_sheet
 from scoring.board.label_shares import has_labels, schemes_of
 from scoring.board.leak_budget import limits_in_words
-from scoring.board.manual_scores import has_manual_scores, has_team_figures
 from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.board.snapshots import snapshots_of
 from scoring.board.standings import HUMAN_COLUMNS, Board, Row
@@ -61,6 +70,7 @@ from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
+MAX_FRAMES = 4
 
 
 @require_safe
@@ -79,7 +89,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             )  # fmt: skip
 
         def page() -> str:
-            return render_to_string(TEMPLATE, _context(query, everybodys()), request)
+            return _in_frame(request, everybodys(), query)
 
         def hides() -> bool:
             return visibility.hides_activity(everybodys().phase, public)
@@ -136,12 +146,36 @@ def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> d
     return {**place_of(facts.phase), "page": page}
 
 
+def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery) -> str:
+    """Of another view only what a reader's choices change is rendered; the page around it was before."""
+    context = _context(query, facts)
+    page: BoardPage = context["page"]
+    if not (page.shows_ranks and page.board.rows) or request.COOKIES.get("messages"):
+        return render_to_string(TEMPLATE, context, request)
+    newest_href = "" if facts.newest == page.board.gold else page.newest_href
+    key = (page.first_chart is None, newest_href, *notices())
+    kept = facts.frames.get(key)
+    if kept is None:
+        address, standings = secrets.token_hex(), secrets.token_hex()
+        around = BoardPage(facts=facts, query=query)
+        vars(around)["address"] = address
+        shown = {**context, "page": around, "standings": standings}
+        if len(facts.frames) == MAX_FRAMES:
+            facts.frames.clear()
+        facts.frames[key] = kept = render_to_string(TEMPLATE, shown, request), address, standings
+    frame, address, standings = kept
+    own = render_to_string("boards/_standings.html", context)
+    return frame.replace(address, escape(page.address)).replace(standings, own)
+
+
 @dataclass(frozen=True)
 class BoardFacts:
     """Shared by readers and threads: nothing here may be changed, or follow from a reader."""
 
     board: Board
     writers: Writers = field(init=False)
+    #: What stands around the rows, as visitors see it, and in it the places of the address and the rows.
+    frames: dict[object, tuple[str, str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         name_as(self.phase.task)
@@ -183,6 +217,14 @@ class BoardFacts:
         if self.newest is None or self.board.gold is None or self.newest.pk == self.board.gold.pk:
             return 0
         return unsettled(self.phase, self.newest).count()
+
+    @cached_property
+    def marks(self) -> dict[str, str]:
+        return dict(mark for row in self.board.rows for mark in row.marks)
+
+    @cached_property
+    def declared(self) -> dict[str, dict[str, str]]:
+        return declared_facts(row.card for row in self.board.rows)
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
@@ -227,12 +269,13 @@ class BoardFacts:
 
     @cached_property
     def sections(self) -> list[Section]:
+        has_costs, has_manual_scores = has_figures_beside(self.phase)
         has = {
             DIFFERENCES: True,
-            PAIRINGS: bool(pairings_of(self.board)),
-            COSTS: has_team_figures(self.phase),
+            PAIRINGS: has_pairings(self.board),
+            COSTS: has_costs,
             OVER_TIME: sum(row.competes for row in self.board.rows) > 1,
-            OUTSIDE: has_manual_scores(self.phase),
+            OUTSIDE: has_manual_scores,
             PEOPLE: self._has_ratings,
             CONFIDENCE: has_labels(self.phase.task.task_type)
             and visibility.may_see_instances(self.phase, self.board.audience),
@@ -353,7 +396,7 @@ class BoardPage:
             (any(row.is_human for row in self.board.rows), "human", "human-line", _("the human line")),
             (bool(self.phase.task.published), "reported", "reported", _("published results")),
         ]
-        marks = {name: words for row in self.board.rows if row.card for name, words in row.marks}
+        marks = self.facts.marks
         of_marks = [
             Toggle(f"mark-{name}", query.with_(without=self._turned(name)), name not in query.without, words)
             for name, words in marks.items()
@@ -392,7 +435,7 @@ class BoardPage:
         """Of the rows that this reader sees, by field: each fact, its words, and whether it is asked for."""
         return {
             label: [(fact, words, fact in self.query.declared) for fact, words in facts.items()]
-            for label, facts in declared_facts(row.card for row in self.board.rows).items()
+            for label, facts in self.facts.declared.items()
         }
 
     @property

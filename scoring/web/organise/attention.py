@@ -80,7 +80,7 @@ class Concern:
         cls, name: str, title: str, rows: QuerySet[Any], line: Callable[[Any], Line], *more: str
     ) -> Self:
         lines = [line(row) for row in rows[:SHOWN]]
-        return cls(name, title, lines, rows.count(), *more)
+        return cls(name, title, lines, rows.count() if len(lines) == SHOWN else len(lines), *more)
 
     @property
     def more(self) -> int:
@@ -264,18 +264,22 @@ def _columns_without_value(season: Season) -> Concern:
 def _same_files(season: Season) -> Concern:
     """The same bytes, or the same answers in others, from several teams, in whichever phases of a task."""
     runs = _runs(season).filter(team__isnull=False).exclude(sha256="").exclude(status=Status.CANCELLED)
-    # One look along the index, so that only those are compared that can be meant.
+    # One look along each index, so that only those are compared that can be meant.
     digests = Submission.objects.exclude(team=None).order_by().values("sha256")
     shared = digests.annotate(teams=Count("team", distinct=True)).filter(teams__gt=1).values("sha256")
     others = runs.filter(sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task"))
     scored = Evaluation.objects.filter(phase__task__season=season, team__isnull=False)
     scored = scored.exclude(answers_digest="").exclude(submission__status=Status.CANCELLED)
+    answers = Evaluation.objects.order_by().values("answers_digest").annotate(n=Count("*")).filter(n__gt=1)
     alike = scored.filter(
         answers_digest=OuterRef("answers_digest"), gold=OuterRef("gold"), rules=OuterRef("rules")
     )
-    copied = scored.filter(Exists(alike.exclude(team=OuterRef("team")))).values("submission")
-    is_same = Q(Exists(others.exclude(team=OuterRef("team"))), sha256__in=shared)
-    same = runs.filter(is_same | Q(pk__in=copied)).order_by("sha256", "submitted_at")
+    copied = scored.filter(answers_digest__in=answers.values("answers_digest"))
+    copied = copied.filter(Exists(alike.exclude(team=OuterRef("team"))))
+    same_bytes = runs.filter(Exists(others.exclude(team=OuterRef("team"))), sha256__in=shared)
+    same = runs.filter(Q(pk__in=same_bytes.values("pk")) | Q(pk__in=copied.values("submission"))).order_by(
+        "sha256", "submitted_at"
+    )
     return Concern.of_rows(
         "same-files",
         _("The same file, or the same answers, from several teams"),
