@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, TextMean, ratio
+from scoring.metrics.base import Floats, TextMean, quotient
 from tasks.types.citation_text.instances import refers_to_itself
 
 CITEBENCH = (
@@ -47,8 +47,7 @@ class LengthRatio(Length):
         return rows[:, 1]
 
     def aggregate(self, sums: Floats) -> Floats:
-        words, wanted = sums[..., 0], sums[..., 1]
-        return np.asarray(np.where(wanted > 0, ratio(words, wanted), np.nan))
+        return quotient(sums[..., 0], sums[..., 1])
 
 
 class SelfReference(TextMean):

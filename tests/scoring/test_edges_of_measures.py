@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from scoring.metrics.aliice import Aliice
+from scoring.metrics.aliice import Aliice, AliiceBySentence
 from scoring.metrics.base import value_of
+from scoring.metrics.citation_text import LengthRatio
 from scoring.metrics.classification import Matthews
 from scoring.metrics.discourse import divergence
 from scoring.metrics.entailed import matrix
@@ -66,6 +67,24 @@ def test_lists_beside_columns_are_numbered_together():
     columns = Lists.of([[3, 4], [5]])
     for gold, answers in ((columns, [["x"], None]), ([["x"], ["y"]], columns)):
         assert all(isinstance(side, Lists) for side in numbered(gold, answers))
+
+
+def test_texts_have_no_length_beside_gold_without_words():
+    metric = LengthRatio("m", "corrected", column="words")
+    assert np.array_equal(
+        metric.aggregate(np.array([[5.0, 0, 1], [5, 2, 1]])), [math.nan, 2.5], equal_nan=True
+    )
+
+
+def test_whole_sentences_need_no_parser_and_are_signed_by_everything_else():
+    options = task_type("positional-citations").checked_options({"entailment": "word-overlap"}, builds=False)
+    by_claim, by_sentence = (
+        dict(kind("m", "corrected", part="recall", options=options).parameters)
+        for kind in (Aliice, AliiceBySentence)
+    )
+    assert by_sentence == {key: by_claim[key] for key in by_claim.keys() - {"groups", "parser"}} | {
+        "claims": "sentences"
+    }
 
 
 @pytest.mark.parametrize(

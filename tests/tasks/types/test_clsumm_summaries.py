@@ -9,6 +9,7 @@ from tasks.types import task_type
 from tasks.types.clsumm.summaries import copied_share, prints_of, summary_lines
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
+from tests.tasks.types.standing_reading import file
 
 TOPIC = "D01-0001"
 ABSTRACT = "We count the words of papers and say which of them are cited most by later ones."
@@ -130,6 +131,21 @@ def test_a_copy_of_the_abstract_brings_a_warning(capsys, gold, tmp_path, text):
     assert scores["notes"]["copies_of_the_abstract"] == 1
 
 
+def test_of_two_abstracts_one_is_enough(capsys, gold, tmp_path):
+    (gold / "summary" / "other.abstract.xml").write_text('<S sid ="1">Nothing of the kind stands here.</S>')
+    scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, ABSTRACT))
+    assert scores["notes"]["copies_of_the_abstract"] == 1
+
+
+@pytest.mark.parametrize(("names", "is_run"), [(["a"], True), (["a", "b"], False), (["a", "b", "c"], False)])
+def test_one_text_alone_is_a_run_whatever_it_is_called(gold, names, is_run):
+    kind = task_type("clsumm-2")
+    options = kind.checked_options({})
+    index = kind.read_gold(open_input(gold), options).index
+    _, problems = kind.read_run([file(f"{name}.txt", OTHER) for name in names], index, options)
+    assert any(problem.fatal for problem in problems) is not is_run
+
+
 def test_own_words_bring_none(capsys, gold, tmp_path):
     scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, f"They count. {OTHER}"))
     assert not scores["warnings"]
@@ -211,8 +227,8 @@ def test_half_a_character_in_json_does_no_harm(capsys, gold, tmp_path):
 
 
 def test_gold_without_any_summary_is_refused(capsys, gold, tmp_path):
-    for file in (gold / "summary").iterdir():
-        file.unlink()
+    for path in (gold / "summary").iterdir():
+        path.unlink()
     assert "no summary was found" in refusals(capsys, "clsumm-2", [gold], summary_file(tmp_path, "x"))[0]
 
 
