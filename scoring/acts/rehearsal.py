@@ -374,7 +374,7 @@ def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterabl
         groups: dict[tuple[Any, Any], list[str]] = {}
         for group, at in times.items():
             was = earlier[group]
-            is_lost = was is None and at is not None and season.is_public
+            is_lost = was is None and at is not None and season.is_public and now.is_public
             if is_lost or (was is not None and (at is None or at < was)):
                 groups.setdefault((was, at), []).append(str(GROUPS[group]))
         for (was, at), names in groups.items():

@@ -151,6 +151,8 @@ def test_what_is_hidden_from_those_who_see_it_now_is_asked(browser, phase, part)
     asked = browser.post(where, {**form_of(browser, where), **change})
     words = "the scores of all of Spans, test" if part == "phase" else "that there is The season"
     assert words in text_of(asked).partition("Who will not see any more what they see now")[2]
+    # Of a hidden season nothing else has to be said.
+    assert part == "phase" or len(asked.context["rehearsal"].unseen) == 1
     assert go_on(browser, where, asked).status_code == 302
     hidden = (Season.objects.get().is_public, Phase.objects.get().board)
     assert hidden == ((True, "organisers") if part == "phase" else (False, "everyone"))
