@@ -194,23 +194,16 @@ def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Itera
         problems.append(file.problem(f"not readable as CSV: {fault}"))
 
 
-def read_csv_annotations(
-    file: InputFile, topic: str | None, problems: list[Problem], source: Source
-) -> Iterator[Annotation]:
-    """The annotated citances of one file. ``topic`` None takes each row's Reference Article for its topic."""
-    for row in read_rows(file, problems, source):
-        yield annotation(row, topic)
-
-
 def annotation(row: Row, topic: str | None) -> Annotation:
-    """A row as the official program takes it, whether it counts there or not."""
-    reference = article(row.values["Reference Article"])
+    """A row as the official program takes it, whether it counts there or not; the topic is the row's own
+    Reference Article where none is given.
+    """
     offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
     sentences, facets = sentence_ids(offset), csv_facets(facet)
     elements = list(csv_elements(text))
     is_quoted = text != NO_REFERENCE and bool(elements) and all(text for _, text in elements)
     return Annotation(
-        topic=topic or reference,
+        topic=topic or row.name.reference,
         name=row.name,
         sentences=sentences,
         facets=tuple(map(compared_facet, facets)),

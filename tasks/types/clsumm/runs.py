@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.types.base import Index, Options
 from tasks.types.clsumm import citances
-from tasks.types.clsumm.annotation import Source, marker_offset, read_annotations, read_csv_annotations
+from tasks.types.clsumm.annotation import Source, annotation, marker_offset, read_annotations, read_rows
 from tasks.types.clsumm.options import CALIBRATION
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import LINES, SUFFIXES
@@ -127,9 +127,10 @@ def _answers(
     if file.suffix in SUFFIXES:
         with_probabilities = options.get(CALIBRATION.name) == "yes"
         answers = read_json_answers(file, index, problems, with_probabilities=with_probabilities)
+    elif file.suffix == ".csv":
+        answers = (annotation(row, topic) for row in read_rows(file, problems, Source.RUN))
     else:
-        read = read_csv_annotations if file.suffix == ".csv" else read_annotations
-        answers = read(file, topic, problems, Source.RUN)
+        answers = read_annotations(file, topic, problems, Source.RUN)
     for number, answer in enumerate(answers, start=1):
         if number > most:
             message = "the run has more answers than the split has citances, many times over"

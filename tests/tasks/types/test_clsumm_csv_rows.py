@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tasks.types.clsumm.annotation import Source, read_csv_annotations
+from tasks.types.clsumm.annotation import Source, annotation, read_rows
 from tasks.types.files import InputFile
 from tasks.types.problems import fatal
 
@@ -23,7 +23,7 @@ def read(case: dict) -> tuple[list, list]:
     data = case["file"].encode("latin-1")
     problems: list = []
     file = InputFile("A.csv", "A.csv", lambda: io.BytesIO(data))
-    return list(read_csv_annotations(file, "A", problems, Source.RUN)), problems
+    return [annotation(row, "A") for row in read_rows(file, problems, Source.RUN)], problems
 
 
 def official(annotations) -> dict:
