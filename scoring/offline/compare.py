@@ -10,11 +10,11 @@ import numpy as np
 
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Metric, WeightedMetric, finite, unit_rows
-from scoring.offline.evaluate import Measurements, matrices, numbered_clusters, numbered_units
-from scoring.offline.parts import Part, Rows, narrowed, rows_of_part
+from scoring.offline.evaluate import Measurements, measured
+from scoring.offline.parts import Part, rows_of_part
 from scoring.offline.scoring import read_split
 from scoring.stats import significance
-from tasks.types import InputRefused, Pairs, TaskType
+from tasks.types import InputRefused, TaskType
 from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
@@ -91,23 +91,6 @@ def read_runs(
             "gold": {"sha256": split.digest, "instances": split.instances},
             "runs": [{"sha256": input_digest(files)} for files in inputs],
         },
-    )
-
-
-def measured(metrics: Sequence[Metric], pairs: Pairs, rows: Rows | None = None) -> Measurements:
-    """Of these rows alone, where they are a part of the split."""
-    statistics = matrices(metrics, pairs)
-    if rows is not None:
-        statistics = {name: stats[rows] for name, stats in statistics.items()}
-        pairs = narrowed(pairs, rows)
-    names, units = numbered_units(pairs)
-    cluster_names, clusters = numbered_clusters(pairs)
-    return Measurements(
-        matrices=statistics,
-        units=units,
-        unit_names=names,
-        clusters=clusters,
-        cluster_names=cluster_names,
     )
 
 

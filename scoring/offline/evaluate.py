@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,168 +71,6 @@ class Value:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
-    """Every number of one run under one rule set, and the matrices that they follow from."""
-
-    metrics: Mapping[str, Value]
-    breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
-    notes: Mapping[str, int]
-    statistics: Mapping[str, Floats]
-    units: NDArray[np.intp]
-    unit_names: list[str] = field(default_factory=list)
-    clusters: NDArray[np.intp] | None = None
-    cluster_names: list[str] = field(default_factory=list)
-
-
-def evaluate(  # noqa: PLR0913  (the last three are of a part)
-    task_type: TaskType,
-    pairs: Pairs,
-    *,
-    rules: str,
-    options: Options,
-    gold: str,
-    resampling: Resampling,
-    part: str = "",
-    rows: NDArray[np.intp] | None = None,
-    known: Mapping[str, Floats] | None = None,
-    progress: Callable[[float], None] = lambda share: None,
-) -> Scores:
-    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures.
-
-    With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
-    where they have been computed.
-
-    ``progress`` is told the share of the matrices that are computed.
-    """
-    metrics = metrics_of(task_type, rules, options)
-    statistics = known or matrices(metrics, pairs, progress)
-    labels = _labels_used(metrics, pairs)
-    if rows is not None:
-        statistics = {name: stats[rows] for name, stats in statistics.items()}
-        pairs = narrowed(pairs, rows)
-    unit_names, units = numbered_units(pairs)
-    cluster_names, clusters = numbered_clusters(pairs)
-    has_gold = present(pairs.gold)
-    # Under some official rules a run without the topics of a part has no row in it.
-    is_empty = rows is not None and not len(rows)
-    resampled = (unit_names, units) if clusters is None else (cluster_names, clusters)
-    intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
-    if resampling.resamples and not is_empty:
-        intervals = _intervals(metrics, statistics, units, resampled, resampling)
-    provenance: dict[str, str | int | float] = {
-        **({UNIT.name: options[UNIT.name]} if cluster_names else {}),
-        "units": len(resampled[0]),
-        "missing": int((~present(pairs.answers)).sum()),
-        **resampling.provenance,
-    }
-    values = {}
-    for metric, bounds in zip(metrics, intervals, strict=True):
-        stats = statistics[metric.statistic]
-        n = 0 if is_empty else metric.instances(stats, has_gold)
-        column = column_key(metric, gold=gold, part=part)
-        low, high = bounds if isinstance(bounds, tuple) else (None, None)
-        reason = {NO_INTERVAL: str(bounds)} if isinstance(bounds, NoInterval) else {}
-        values[metric.name] = Value(
-            value=math.nan if is_empty else value_of(metric, stats, units),
-            low=low,
-            high=high,
-            n=n,
-            scale=metric.scale,
-            higher_is_better=metric.higher_is_better,
-            column=column,
-            signature=signature(
-                column, {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})}, metric.packages
-            ),
-        )
-    notes = {name: int(count) for name, count in pairs.notes.items()}
-    for metric in () if is_empty else metrics:
-        notes |= metric.notes(statistics[metric.statistic])
-    return Scores(
-        metrics=values,
-        breakdowns={
-            dimension: breakdown(metrics_by(task_type, dimension, metrics), statistics, labels, has_gold)
-            for dimension, labels in pairs.features.items()
-        },
-        notes=notes,
-        statistics=statistics,
-        units=units,
-        unit_names=unit_names,
-        clusters=clusters,
-        cluster_names=cluster_names,
-    )
-
-
-def _intervals(
-    metrics: Sequence[Metric],
-    statistics: Mapping[str, Floats],
-    units: NDArray[np.intp],
-    resampled: tuple[Sequence[str], NDArray[np.intp]],
-    resampling: Resampling,
-) -> Sequence[Bounds | NoInterval | None]:
-    """``resampled`` are the names of units or of clusters of them, and the number of each row's."""
-    names, numbers = resampled
-    clusters = None if numbers is units else numbers
-    # Metrics of one statistic share its rows.
-    sums = {name: unit_sums(stats, numbers) for name, stats in statistics.items()}
-    measured: list[Measured] = [
-        (
-            metric,
-            unit_rows(metric, statistics[metric.statistic], units, clusters)
-            if metric.per_unit or isinstance(metric, WeightedMetric)
-            else sums[metric.statistic],
-        )
-        for metric in metrics
-    ]
-    if resampling.method == WILSON_JACKKNIFE:
-        return jackknife.intervals_or_reasons(measured)
-    resampler = Resampler(len(names), resamples=resampling.resamples, seed=resampling.seed)
-    return resampler.intervals(measured, method=resampling.method)
-
-
-def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str, str]]:
-    used = {
-        name: labels
-        for name, metric in {metric.statistic: metric for metric in metrics}.items()
-        if (labels := metric.labels_used(pairs.gold, pairs.answers)) is not None
-    }
-    if not used:
-        return {}
-    digest = labels_digest({key: entailed for labels in used.values() for key, entailed in labels.items()})
-    return {name: {ENTAILMENT_LABELS: digest} for name in used}
-
-
-def numbered_units(pairs: Pairs) -> tuple[list[str], NDArray[np.intp]]:
-    """The names of the units in the order of the alphabet, and each row's unit as a number."""
-    if isinstance(pairs.units, Classes):
-        return pairs.units.names_and_numbers()
-    names, numbers = np.unique(np.array(pairs.units, dtype=str), return_inverse=True)
-    return names.tolist(), numbers
-
-
-def numbered_clusters(pairs: Pairs) -> tuple[list[str], NDArray[np.intp] | None]:
-    """The same of clusters; nothing where units are resampled one by one."""
-    if pairs.clusters is None:
-        return [], None
-    names, numbers = np.unique(np.array(pairs.clusters, dtype=str), return_inverse=True)
-    return names.tolist(), numbers
-
-
-def matrices(
-    metrics: Sequence[Metric], pairs: Pairs, progress: Callable[[float], None] = lambda share: None
-) -> dict[str, Floats]:
-    """One matrix for each statistic that the metrics name, computed once. Raises NotFinite."""
-    statistics: dict[str, Floats] = {}
-    for place, metric in enumerate(metrics):
-        progress(place / len(metrics))
-        if metric.statistic not in statistics:
-            stats = metric.instance_stats(pairs.gold, pairs.answers)
-            assert len(stats) == len(pairs.gold), f"{metric.name} gives {len(stats)} rows"
-            refuse_not_finite(stats, f"the rows of {metric.name}")
-            statistics[metric.statistic] = stats
-    return statistics
-
-
-@dataclass(frozen=True, kw_only=True)
 class Measurements:
     """What one run has: a matrix for each statistic, the number of each row's unit, and the units' names.
 
@@ -263,6 +101,159 @@ class Measurements:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scores(Measurements):
+    """Every number of one run under one rule set, and the matrices that they follow from."""
+
+    metrics: Mapping[str, Value]
+    breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
+    notes: Mapping[str, int]
+
+
+def evaluate(  # noqa: PLR0913  (the last three are of a part)
+    task_type: TaskType,
+    pairs: Pairs,
+    *,
+    rules: str,
+    options: Options,
+    gold: str,
+    resampling: Resampling,
+    part: str = "",
+    rows: NDArray[np.intp] | None = None,
+    known: Mapping[str, Floats] | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Scores:
+    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures.
+
+    With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
+    where they have been computed.
+
+    ``progress`` is told the share of the matrices that are computed.
+    """
+    metrics = metrics_of(task_type, rules, options)
+    known = known or matrices(metrics, pairs, progress)
+    labels = _labels_used(metrics, pairs)
+    own, pairs = _numbered_rows(known, pairs, rows)
+    has_gold = present(pairs.gold)
+    # Under some official rules a run without the topics of a part has no row in it.
+    is_empty = rows is not None and not len(rows)
+    intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
+    if resampling.resamples and not is_empty:
+        intervals = _intervals(metrics, own, resampling)
+    provenance: dict[str, str | int | float] = {
+        **({UNIT.name: options[UNIT.name]} if own.cluster_names else {}),
+        "units": len(own.resampled[0]),
+        "missing": int((~present(pairs.answers)).sum()),
+        **resampling.provenance,
+    }
+    values = {}
+    for metric, bounds in zip(metrics, intervals, strict=True):
+        stats = own.matrices[metric.statistic]
+        n = 0 if is_empty else metric.instances(stats, has_gold)
+        column = column_key(metric, gold=gold, part=part)
+        low, high = bounds if isinstance(bounds, tuple) else (None, None)
+        reason = {NO_INTERVAL: str(bounds)} if isinstance(bounds, NoInterval) else {}
+        values[metric.name] = Value(
+            value=math.nan if is_empty else value_of(metric, stats, own.units),
+            low=low,
+            high=high,
+            n=n,
+            scale=metric.scale,
+            higher_is_better=metric.higher_is_better,
+            column=column,
+            signature=signature(
+                column, {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})}, metric.packages
+            ),
+        )
+    notes = {name: int(count) for name, count in pairs.notes.items()}
+    for metric in () if is_empty else metrics:
+        notes |= metric.notes(own.matrices[metric.statistic])
+    return Scores(
+        **vars(own),
+        metrics=values,
+        breakdowns={
+            dimension: breakdown(metrics_by(task_type, dimension, metrics), own.matrices, labels, has_gold)
+            for dimension, labels in pairs.features.items()
+        },
+        notes=notes,
+    )
+
+
+def _intervals(
+    metrics: Sequence[Metric], own: Measurements, resampling: Resampling
+) -> Sequence[Bounds | NoInterval | None]:
+    names, numbers = own.resampled
+    # Metrics of one statistic share its rows.
+    sums = {name: unit_sums(stats, numbers) for name, stats in own.matrices.items()}
+    measured: list[Measured] = [
+        (
+            metric,
+            unit_rows(metric, own.matrices[metric.statistic], own.units, own.clusters)
+            if metric.per_unit or isinstance(metric, WeightedMetric)
+            else sums[metric.statistic],
+        )
+        for metric in metrics
+    ]
+    if resampling.method == WILSON_JACKKNIFE:
+        return jackknife.intervals_or_reasons(measured)
+    resampler = Resampler(len(names), resamples=resampling.resamples, seed=resampling.seed)
+    return resampler.intervals(measured, method=resampling.method)
+
+
+def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str, str]]:
+    used = {
+        name: labels
+        for name, metric in {metric.statistic: metric for metric in metrics}.items()
+        if (labels := metric.labels_used(pairs.gold, pairs.answers)) is not None
+    }
+    if not used:
+        return {}
+    digest = labels_digest({key: entailed for labels in used.values() for key, entailed in labels.items()})
+    return {name: {ENTAILMENT_LABELS: digest} for name in used}
+
+
+def measured(metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None) -> Measurements:
+    """Of these rows alone, where they are a part of the split."""
+    return _numbered_rows(matrices(metrics, pairs), pairs, rows)[0]
+
+
+def _numbered_rows(
+    statistics: Mapping[str, Floats], pairs: Pairs, rows: NDArray[np.intp] | None
+) -> tuple[Measurements, Pairs]:
+    if rows is not None:
+        statistics = {name: stats[rows] for name, stats in statistics.items()}
+        pairs = narrowed(pairs, rows)
+    names, units = numbered(pairs.units)
+    cluster_names, clusters = ([], None) if pairs.clusters is None else numbered(pairs.clusters)
+    own = Measurements(
+        matrices=statistics, units=units, unit_names=names, clusters=clusters, cluster_names=cluster_names
+    )
+    return own, pairs
+
+
+def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
+    """The names in the order of the alphabet, and each row's as a number."""
+    if isinstance(column, Classes):
+        return column.names_and_numbers()
+    names, numbers = np.unique(np.array(column, dtype=str), return_inverse=True)
+    return names.tolist(), numbers
+
+
+def matrices(
+    metrics: Sequence[Metric], pairs: Pairs, progress: Callable[[float], None] = lambda share: None
+) -> dict[str, Floats]:
+    """One matrix for each statistic that the metrics name, computed once. Raises NotFinite."""
+    statistics: dict[str, Floats] = {}
+    for place, metric in enumerate(metrics):
+        progress(place / len(metrics))
+        if metric.statistic not in statistics:
+            stats = metric.instance_stats(pairs.gold, pairs.answers)
+            assert len(stats) == len(pairs.gold), f"{metric.name} gives {len(stats)} rows"
+            refuse_not_finite(stats, f"the rows of {metric.name}")
+            statistics[metric.statistic] = stats
+    return statistics
+
+
+@dataclass(frozen=True, kw_only=True)
 class Statistics(Measurements):
     """A run's matrices by statistic, each instance's unit, its classes by dimension, and whether it is
     answered, where that was kept.
@@ -287,7 +278,7 @@ def save_statistics(
         "cluster_names": scores.cluster_names,
     }
     arrays: dict[str, NDArray[Any]] = {
-        f"statistic:{name}": matrix for name, matrix in scores.statistics.items()
+        f"statistic:{name}": matrix for name, matrix in scores.matrices.items()
     }
     arrays |= {f"classes:{name}": column.codes for name, column in columns.items()}
     arrays |= packed(details or {}, scores.unit_names)
@@ -375,11 +366,7 @@ def load_page(
     """So many units of which something is told, in their order from ``start``; and how many there are."""
     with np.load(source, allow_pickle=False) as kept:
         units = _described(kept)
-        chosen = units[start : start + count]
-        texts = _read(kept, [(begin, end) for _, begin, end in chosen])
-        return [(name, json.loads(text)) for (name, _, _), text in zip(chosen, texts, strict=True)], len(
-            units
-        )
+        return list(_read(kept, units[start : start + count])), len(units)
 
 
 def described_units(source: Path | IO[bytes]) -> list[str]:
@@ -391,9 +378,7 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
 def load_details(source: Path | IO[bytes], units: Container[str]) -> dict[str, dict[str, Any]]:
     """What is told of these units."""
     with np.load(source, allow_pickle=False) as kept:
-        chosen = [own for own in _described(kept) if own[0] in units]
-        texts = _read(kept, [(begin, end) for _, begin, end in chosen])
-        return {name: json.loads(text) for (name, _, _), text in zip(chosen, texts, strict=True)}
+        return dict(_read(kept, [own for own in _described(kept) if own[0] in units]))
 
 
 def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
@@ -406,8 +391,8 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     return [(name, begin, end) for name, begin, end in places if begin < end]
 
 
-def _read(kept: NpzFile, parts: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-    """These parts of the texts, in their order. Nothing behind the last of them is unpacked."""
+def _read(kept: NpzFile, parts: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is told of these units, in their order. Nothing behind the last of them is unpacked."""
     if not parts:
         return
     assert kept.zip is not None, "it is open"
@@ -415,9 +400,9 @@ def _read(kept: NpzFile, parts: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         read_magic(texts)
         read_array_header_1_0(texts)
         head = texts.tell()
-        for begin, end in parts:
+        for name, begin, end in parts:
             texts.seek(head + begin)
-            yield texts.read(end - begin)
+            yield name, json.loads(texts.read(end - begin))
 
 
 #: Characters of each text.

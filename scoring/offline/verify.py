@@ -18,8 +18,7 @@ from typing import Any
 
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import package_version, value_of
-from scoring.offline.compare import measured
-from scoring.offline.evaluate import Measurements
+from scoring.offline.evaluate import Measurements, measured
 from scoring.offline.parts import read_part
 from scoring.offline.ranks import FOUND, ranks_again, tests_again
 from scoring.offline.receipts import check_receipt, committed_scores

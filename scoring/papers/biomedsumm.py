@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from scoring.metrics.discourse import sentence_spans
 from scoring.tools.builders.topics import element, file_names
@@ -40,36 +39,30 @@ _RANGE = re.compile(r"(?<!\d)(\d{1,9})\s*-\s*(\d{1,9})(?!\d)", re.ASCII)
 _PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
 
 
-class Spot(NamedTuple):
-    """A sentence by the characters that it fills."""
-
-    start: int
-    end: int
-
-
 @dataclass
 class Document:
+    """``sentences`` are by the characters that they fill."""
+
     text: str
-    sentences: list[Spot] = field(default_factory=list)
+    sentences: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
     def read(cls, file: InputFile) -> "Document":
         paper = cls(decoded(file.read()).replace("\r", ""))
         for paragraph in _PARAGRAPH.finditer(paper.text):
             spans = sentence_spans(paragraph[0])
-            paper.sentences += [Spot(paragraph.start() + a, paragraph.start() + b) for a, b in spans]
+            paper.sentences += [(paragraph.start() + a, paragraph.start() + b) for a, b in spans]
         return paper
 
     def quoted(self, sid: int) -> str:
-        spot = self.sentences[sid]
-        return element(sid, sid, self.text[spot.start : spot.end])
+        return element(sid, sid, self.text[slice(*self.sentences[sid])])
 
     def touched(self, start: int, end: int) -> list[int]:
         """The sentences of a range: those of which it has a few letters, or all."""
         sids = []
-        for sid, spot in enumerate(self.sentences):
-            shared = len(_letters(self.text[max(start, spot.start) : min(end, spot.end)]))
-            if spot.start < end and start < spot.end and shared >= min(FEWEST, spot.end - spot.start):
+        for sid, (first, last) in enumerate(self.sentences):
+            shared = len(_letters(self.text[max(start, first) : min(end, last)]))
+            if first < end and start < last and shared >= min(FEWEST, last - first):
                 sids.append(sid)
         return sids
 

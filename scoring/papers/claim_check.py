@@ -115,7 +115,7 @@ def pending(triples: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[P
 
 def checked(
     triples: Sequence[tuple[Claim, Pair, Pair]], questions: Mapping[Claim, Question], judge: Judge
-) -> list[Checked]:
+) -> Iterator[Checked]:
     """A line for each data set in the order of the claims, and one for all where there are several."""
     before = judge.decide([pair for _, pair, _ in triples])
     after = judge.decide([pair for _, _, pair in triples])
@@ -124,10 +124,9 @@ def checked(
         groups.setdefault(questions[claim].dataset, []).append((old, new, first == second))
     if len(groups) > 1:
         groups[ALL] = [labels for group in groups.values() for labels in group]
-    counted = []
     for name, group in groups.items():
         decided = [(old, new) for old, new, _ in group if old is not None and new is not None]
-        counts = Checked(
+        yield Checked(
             dataset=name,
             claims=len(group),
             same=sum(old == new for old, new in decided),
@@ -136,5 +135,3 @@ def checked(
             pending=len(group) - len(decided),
             unchanged_texts=sum(same for _, _, same in group),
         )
-        counted.append(counts)
-    return counted

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from scoring.metrics import metrics_of
-from scoring.offline.evaluate import matrices, numbered_clusters, numbered_units
+from scoring.offline.evaluate import measured
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.finding import Finding
 from scoring.tools.builders.reading import refusal
@@ -47,14 +47,13 @@ def contrast(
     sign = -1 if chosen.higher_is_better is False else 1
     found = []
     for pairs in runs:
-        statistics = matrices([chosen], pairs)
+        own = measured([chosen], pairs)
         labels = [(CLASS if label in row else OTHERS,) for row in pairs.features[dimension]]
-        _, units = numbered_units(pairs)
-        intervals = class_intervals([chosen], statistics, units, labels, numbered_clusters(pairs)[1])
+        intervals = class_intervals([chosen], own.matrices, own.units, labels, own.clusters)
         sides = []
         for side in (CLASS, OTHERS):
             rows = [place for place, names in enumerate(labels) if side in names]
-            value = float(chosen.aggregate(statistics[chosen.statistic][rows].sum(axis=0)))
+            value = float(chosen.aggregate(own.matrices[chosen.statistic][rows].sum(axis=0)))
             if (ends := intervals[side][metric]) is None:
                 raise refusal(
                     f"no interval: too few of {len(rows)} instances differ", expected=f"more {side}"

@@ -22,18 +22,8 @@ from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 
-SWEEP = "clair_umich's TF-IDF to the letter"
-
-
-def of_long_sentences(counted: clsumm.Counted, *, context: int = 0) -> clsumm.Choice:
-    """The three sentences of 50 characters or more that are most like the citance."""
-
-    def choose(topic: InputTopic) -> list[list[int]]:
-        is_long = [len(sentence.text) >= clsumm.SHORTEST for sentence in topic.sentences]
-        rows = clsumm.likeness(topic, counted, context=context).cosines
-        return [[place for place in ranked(row) if is_long[place]][: clsumm.MQ_SENTENCES] for row in rows]
-
-    return choose
+#: The three sentences of 50 characters or more that are most like the citance.
+of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 
 def summary_by_weights(topic: InputTopic) -> list[str]:
@@ -65,7 +55,7 @@ SPANS = (
             f"clsumm-umich-{threshold}-literal",
             f"clair_umich to the letter: cosines above {threshold}, IDF from the paper's sentences alone.",
             clsumm.above(threshold, clsumm.paper_alone),
-            sweep=SWEEP,
+            sweep="clair_umich's TF-IDF to the letter",
             at=threshold,
         )
         for threshold in clsumm.THRESHOLDS
@@ -80,8 +70,6 @@ SUMMARIES = (
 )
 
 TALN_NAME = "clsumm-taln-literal"
-NUMBERS = (1, 2, 3, 4, 5)
-TALN_SWEEP = "TALN.UPF to the letter"
 Shares = Mapping[str, float]
 
 
@@ -133,22 +121,18 @@ def taln_answers(files: Sequence[InputFile], options: Options, *, count: int) ->
 
 def _declared(count: int) -> Baseline:
     taken = "sentence" if count == 1 else f"{count} sentences"
-    return Baseline.of(
+    return clsumm.learning(
         partial(taln_answers, count=count),
         name=TALN_NAME if count == clsumm.MQ_SENTENCES else f"{TALN_NAME}-top{count}",
         summary=f"TALN.UPF to the letter: {taken}; a section weighs its share of the other topics' gold.",
-        source=clsumm.PILOT,
-        learns_from_gold=True,
         options=(ANNOTATION,),
-        sweep=TALN_SWEEP,
+        sweep="TALN.UPF to the letter",
         at=count,
         swept="sentences",
     )
 
 
-TALN = tuple(_declared(count) for count in NUMBERS)
-
-SUPERVISED = "clsumm-umich-supervised-literal"
+TALN = tuple(_declared(count) for count in range(1, 6))
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
@@ -165,12 +149,12 @@ def features(topic: InputTopic, options: Options) -> Floats:
 
 
 literal_features_used = partial(clsumm_supervised.features_used, always="TF-IDF, longest common subsequence")
-SUMMARY = (
-    "clair_umich supervised to the letter: the paper's nine features by its formulas, trained on the other "
-    "topics."
-)
 LITERAL_SUPERVISED = clsumm_supervised.declared_supervised(
-    SUPERVISED, SUMMARY, features, literal_features_used
+    partial(clsumm_supervised.learned, features=features),
+    name="clsumm-umich-supervised-literal",
+    summary="clair_umich supervised to the letter: the paper's nine features by its formulas, trained on the "
+    "other topics.",
+    rests_on=literal_features_used,
 )
 BASELINES = (*SPANS, *TALN, LITERAL_SUPERVISED)
 FACETS = tuple(declared_facets(classifier, is_literal=True) for classifier in CLASSIFIERS)

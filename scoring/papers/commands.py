@@ -27,13 +27,17 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     add_declared(commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of)
 
 
+def _asked(args: Given) -> "tuple[TaskType, str, Mapping[str, str]]":
+    chosen = task_type(args.type)
+    return chosen, chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+
+
 def print_human_lines(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
     from scoring.offline.scoring import as_json, read_split
     from scoring.papers.human_line import human_lines
 
-    chosen = task_type(args.type)
-    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    chosen, rules, options = _asked(args)
     split = read_split(chosen, args.gold, options)
     resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
     lines = human_lines(chosen, split, rules=rules, options=options, resampling=resampling)
@@ -54,32 +58,17 @@ def print_human_line(args: Given) -> int:
     from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
     from scoring.papers.human_line import as_one_run
 
-    chosen = task_type(args.type)
-    scoring = Scoring(
-        task_type=chosen,
-        gold=args.gold,
-        run=Path(),
-        rules=chosen.checked_rules(args.rules),
-        options=args.options_of(chosen, args.option),
-        resamples=args.intervals,
-        seed=args.seed,
-        method=args.method,
-    )
-    split = read_split(chosen, scoring.gold, scoring.options)
+    chosen, rules, options = _asked(args)
+    scoring = Scoring(task_type=chosen, gold=args.gold, run=Path(), rules=rules, options=options)
+    split = read_split(chosen, args.gold, options)
     resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
     part = read_part(args.part) if args.part else None
-    scores, pairs = as_one_run(
-        chosen, split, rules=scoring.rules, options=scoring.options, resampling=resampling, part=part
-    )
+    scores, pairs = as_one_run(chosen, split, rules=rules, options=options, resampling=resampling, part=part)
     if args.statistics:
         keep_statistics(scoring, args.statistics, scores, pairs)
-    return say(
-        args,
-        as_json(
-            printed(scoring, split, scores) | {"run": {"sha256": ""}} | ({"part": args.part} if part else {})
-        ),
-        *(f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}" for name, row in scores.metrics.items()),
-    )
+    facts = printed(scoring, split, scores) | {"run": {"sha256": ""}}
+    lines = (f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}" for name, row in scores.metrics.items())
+    return say(args, as_json(facts | ({"part": args.part} if part else {})), *lines)
 
 
 def print_facet_folds(args: Given) -> int:
@@ -120,8 +109,7 @@ def contrast_class(args: Given) -> int:
     from scoring.offline.scoring import read_split
     from scoring.papers.class_contrast import contrast
 
-    chosen = task_type(args.type)
-    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    chosen, rules, options = _asked(args)
     split = read_split(chosen, args.gold, options)
     runs = [chosen.pairs_of(split, _run(chosen, split, run, options), rules, options) for run in args.run]
     asked = {name: getattr(args, name) for name in ("metric", "dimension", "label")}
@@ -213,7 +201,7 @@ def check_claims(args: Given) -> int:
     judge = judge_of(options)
     if args.pairs:
         write_lines(args.pairs, map(pair_line, pending(rewritten, judge)))
-    counts = checked(rewritten, question_of, judge)
+    counts = list(checked(rewritten, question_of, judge))
     heads = f"{'claims':>8} {'same':>8} {'share':>8} {'lost':>6} {'gained':>6} {'pending':>8}"
     lines = [f"labels by {judge.name}", f"{'data set':<20} {heads}"]
     for data_set in counts:
@@ -300,7 +288,7 @@ def tagger_overlap(args: Given) -> int:
         raise OptionRefused(f"--words {args.words}: expected 1 or more")
     sentences = [sentence.text for sentence in read_labelled(args.labelled)]
     instances = read_instances(open_inputs(args.gold), with_targets=True)
-    sets = overlaps(sentences, instances, length=args.words)
+    sets = list(overlaps(sentences, instances, length=args.words))
     lines = (
         f"{one.dataset}: {one.texts_sharing} of {one.texts} texts share {args.words} words in a row with"
         f" a training sentence, {one.texts_holding} hold one as a whole; that is {one.sentences_shared}"

@@ -228,26 +228,22 @@ def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:
 
 
 def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:
-    right: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    agreeing: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    right: dict[str, list[bool]] = defaultdict(list)
+    agreeing: dict[str, list[bool]] = defaultdict(list)
     for (context, *_), marks in answers.items():
-        pairs = [one == other for one, other in combinations(marks, 2)]
-        right[context] = _sum(right[context], marks)
-        agreeing[context] = _sum(agreeing[context], pairs)
+        right[context] += marks
+        agreeing[context] += [one == other for one, other in combinations(marks, 2)]
     return Checked(
         asked=name,
         contexts=len(right),
-        right=_share(list(right.values())),
-        agreeing=_share([unit for unit in agreeing.values() if unit[1]]),
+        right=_share(right.values()),
+        agreeing=_share(agreeing.values()),
         alpha=alpha(list(answers.values()), "nominal"),
     )
 
 
-def _sum(before: tuple[int, int], more: Sequence[bool]) -> tuple[int, int]:
-    return before[0] + sum(more), before[1] + len(more)
-
-
-def _share(units: Sequence[tuple[int, int]]) -> Share:
+def _share(contexts: Iterable[Sequence[bool]]) -> Share:
+    units = [(sum(marks), len(marks)) for marks in contexts if marks]
     part, of = (sum(unit[place] for unit in units) for place in (0, 1))
     low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (None, None)
     return Share(part=part, of=of, low=low, high=high)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import f1_of_counts
 from scoring.tools.baselines.clsumm_facets import CLASSIFIERS, LEMMAS, FacetPair, facets_by
+from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
@@ -54,9 +54,7 @@ def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
 
 def f1_by_facet(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     """A facet that neither has is 0, and one that the gold does not have weighs nothing."""
-    right = Counter(wanted for wanted, facet in zip(gold, predicted, strict=True) if wanted == facet)
-    support, chosen = Counter(gold), Counter(predicted)
-    f1 = {facet: float(f1_of_counts(right[facet], chosen[facet], support[facet])) for facet in FACETS}
+    support, f1 = Counter(gold), f1_by_label(gold, predicted, FACETS)
     weighted = sum(value * support[facet] for facet, value in f1.items())
     return {**f1, "weighted": weighted / len(gold) if gold else 0.0}
 

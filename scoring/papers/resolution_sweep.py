@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from scoring.offline.arguments import markdown_table
@@ -16,48 +17,32 @@ from scoring.tools.builders.store import SQL
 Query = resolution.Window | resolution.Sentences
 
 
-@dataclass
-class Cell:
-    contexts: int = 0
-    successes: int = 0
-
-    @property
-    def accuracy(self) -> float:
-        return self.successes / self.contexts if self.contexts else float("nan")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Every cell by method and window, and what the collection is like.
+    """By method and window whether each context has a success, and what the collection is like.
 
     ``candidates`` is the mean of a context, ``cited_elsewhere`` the share of candidates that other papers
     cite here: external methods know nothing of the rest.
     """
 
-    cells: Mapping[tuple[resolution.Method, Query], Cell]
+    cells: Mapping[tuple[resolution.Method, Query], Sequence[bool]]
     papers: int
     contexts: int
     candidates: float
     cited_elsewhere: float
 
 
-def sweep(
-    corpus: Path,
-    rules: ResolutionRules,
-    *,
-    form: str = "auto",
-    windows: Sequence[Query] = tuple(resolution.QUERIES.values()),
-) -> Sweep:
+def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> Sweep:
     """Rank the references of every tested paper by every method. The collection is held in memory.
 
     Methods that need what the corpus does not have are left out. Raises InputRefused for unreadable corpora.
     """
-    inlinks: dict[str, list[resolution.Inlink]] = defaultdict(list)
+    inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     candidates: dict[str, list[str]] = defaultdict(list)
     with read_corpus(corpus, form, ALONE, with_texts=True, around=rules.around) as store:
         choose(store, rules)
         for inlink in inlinks_of(store, without_tested=rules.inlinks_without == "tested"):
-            inlinks[inlink["ref_id"]].append(resolution.Inlink(inlink["citing"], inlink))
+            inlinks[inlink["ref_id"]].append(inlink)
         documents = {
             row["target"]: resolution.Document.of(dict(row), inlinks.get(row["target"], ()))
             for row in store.rows(SQL["resolution_sweep: documents"])
@@ -65,23 +50,24 @@ def sweep(
         for row in store.rows(SQL["resolution_sweep: candidates"]):
             candidates[row["paper_id"]].append(row["target"])
         contexts = list(resolvable(store))
-    there = {part for document in documents.values() for part in resolution.parts_of(document)}
+    there = resolution.parts_of(documents.values())
     chosen = [method for method in resolution.methods() if method.requirements <= there]
-    cells = {(method, window): Cell() for method in chosen for window in windows}
+    windows = resolution.QUERIES.values()
+    cells = {(method, window): list[bool]() for method in chosen for window in windows}
     papers, counts, elsewhere = 0, [], []
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         records, names = list(group), candidates[paper]
         papers += 1
         counts += [len(names)] * len(records)
         listed = [documents[name] for name in names]
-        elsewhere += [any(inlink.citing != paper for inlink in document.inlinks) for document in listed]
+        elsewhere += [
+            any(str(inlink["citing"]) != paper for inlink in document.inlinks) for document in listed
+        ]
         for (method, window), cell in cells.items():
-            for record, ranking in zip(
-                records, resolution.rankings(listed, records, method, window), strict=True
-            ):
-                first = {names[place] for place in ranking.order[: len(record["gold"])]}
-                cell.contexts += 1
-                cell.successes += not first.isdisjoint(record["gold"])
+            rankings = resolution.rankings(listed, records, method, window)
+            for record, (order, _scores) in zip(records, rankings, strict=True):
+                first = {names[place] for place in order[: len(record["gold"])]}
+                cell.append(not first.isdisjoint(record["gold"]))
     return Sweep(
         cells=cells,
         papers=papers,
@@ -91,6 +77,10 @@ def sweep(
     )
 
 
+def _accuracy(cell: Sequence[bool]) -> float:
+    return fmean(cell) if cell else float("nan")
+
+
 def as_data(swept: Sweep) -> dict[str, Any]:
     """A row for each method and window, in the form in which published tables stand."""
     rows = []
@@ -98,7 +88,7 @@ def as_data(swept: Sweep) -> dict[str, Any]:
         row: dict[str, Any] = {"system": method.name, "group": method.family, "window": str(window)}
         if isinstance(window, resolution.Window):
             row |= {"window_left": window.left, "window_right": window.right}
-        rows.append(row | {"values": {"success@n": cell.accuracy}, "n": cell.contexts})
+        rows.append(row | {"values": {"success@n": _accuracy(cell)}, "n": len(cell)})
     facts = {name: getattr(swept, name) for name in ("papers", "contexts", "candidates", "cited_elsewhere")}
     return {**facts, "rows": rows}
 
@@ -113,8 +103,8 @@ def as_markdown(swept: Sweep) -> Iterator[str]:
     best: dict[str, float] = {}
     lines: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (method, _), cell in swept.cells.items():
-        best[method.family] = max(best.get(method.family, 0.0), cell.accuracy)
-        lines[method.family, method.name].append(cell.accuracy)
+        best[method.family] = max(best.get(method.family, 0.0), _accuracy(cell))
+        lines[method.family, method.name].append(_accuracy(cell))
     rows = [
         (name, *(f"**{value:.3f}**" if value == best[family] else f"{value:.3f}" for value in values))
         for (family, name), values in lines.items()

@@ -25,7 +25,7 @@ class Overlap:
     sentences_held: int
 
 
-def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length: int) -> list[Overlap]:
+def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length: int) -> Iterator[Overlap]:
     """By data set, of runs of so many words, which are letters a to z and digits in lower case.
 
     Whatever stands between words is passed over. Sentences that occur twice count once, and those of fewer
@@ -40,10 +40,8 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
     targets: dict[str, list[str]] = defaultdict(list)
     for instance in instances:
         targets[instance.dataset].append(instance.target)
-    overlaps = []
     for dataset, texts in targets.items():
-        shared: set[int] = set()
-        whole: set[int] = set()
+        shared, whole = set[int](), set[int]()
         sharing = holding = 0
         for text in texts:
             target = tuple(words(text))
@@ -54,7 +52,7 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
             holding += bool(held_now)
             shared |= sharing_now
             whole |= held_now
-        overlap = Overlap(
+        yield Overlap(
             dataset=dataset,
             texts=len(texts),
             texts_sharing=sharing,
@@ -63,8 +61,6 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
             sentences_shared=len(shared),
             sentences_held=len(whole),
         )
-        overlaps.append(overlap)
-    return overlaps
 
 
 def _runs(text: Run, length: int) -> Iterator[Run]:

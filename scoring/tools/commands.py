@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,9 +75,7 @@ def build_diagnostic_split(args: Given) -> int:
     from scoring.tools.builders.diagnostic import BASELINES, agreement, build_diagnostic, placements, table
     from tasks.types.citation_recommendation import CONTEXTS
 
-    season = _season(args, "citation-recommendation")
-    if args.published:
-        season = replace(season, published=args.published, placements=list(placements(args.published)))
+    season = _season(args, "citation-recommendation", placements)
     if args.drawn is not None and args.sampling == EACH:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
     rules = Rules(
@@ -104,8 +102,8 @@ def build_diagnostic_split(args: Given) -> int:
     if args.published:
         season = replace(season, placements=list(placements(args.published, built.candidates)))
     _write_season(season, () if args.no_baselines else BASELINES)
-    selected, eligible = built.tables.selected, built.tables.eligible
-    small = {name: told for name, counts in built.tables.classes.items() if (told := small_of(counts))}
+    selected, eligible = built.selected, built.eligible
+    small = {name: told for name, counts in built.classes.items() if (told := small_of(counts))}
     facts = {"contexts": selected, "eligible": eligible, "out": str(args.out), "small_classes": small}
     facts |= {"candidates": built.candidates}
     words = [f"{selected:,} contexts of {eligible:,} that could be taken, in {args.out}"]
@@ -122,9 +120,7 @@ def build_resolution_gold(args: Given) -> int:
     from scoring.tools.builders.resolution import BASELINES, ResolutionRules, build_resolution, placements
     from scoring.tools.builders.season import every_method
 
-    season = _season(args, "citation-resolution")
-    if args.published:
-        season = replace(season, published=args.published, placements=list(placements(args.published)))
+    season = _season(args, "citation-resolution", placements)
     rules = ResolutionRules(
         fewest_references=args.fewest_references,
         collection=args.collection,
@@ -210,9 +206,15 @@ def _workers(args: Given) -> "Workers":
     return Workers(jobs=args.jobs, cluster=args.cluster)
 
 
-def _season(args: Given, task_type: str) -> "SeasonFolder":
+def _season(
+    args: Given, task_type: str, placements: Callable[[Path], Iterable[str]] | None = None
+) -> "SeasonFolder":
+    """What is published is read before anything is built."""
     from scoring.tools.builders.season import SeasonFolder
 
+    published: dict[str, Any] = {}
+    if placements and args.published:
+        published = {"published": args.published, "placements": list(placements(args.published))}
     slug = args.slug or re.sub(r"[^a-z0-9]+", "-", args.out.resolve().name.lower()).strip("-") or "built"
     args.out.mkdir(parents=True, exist_ok=True)
     return SeasonFolder(
@@ -220,8 +222,8 @@ def _season(args: Given, task_type: str) -> "SeasonFolder":
         slug=slug,
         title=args.title or slug.replace("-", " ").capitalize(),
         task_type=task_type,
-        rules=("corrected", "official"),
         licence=args.licence,
+        **published,
     )
 
 

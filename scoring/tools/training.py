@@ -6,8 +6,8 @@ each figure comes twice, over all test sentences and over those whose text was n
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -113,44 +113,35 @@ def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
     answers = tagger.tag([sentence.text for sentence in sentences])
     if not gold:
         return {"sentences": 0, "accuracy": None, "macro_f1": None, "f1": {}}
+    f1 = f1_by_label(gold, answers, sorted({*gold, *answers}))
+    right = sum(a == b for a, b in zip(gold, answers, strict=True))
+    macro_f1 = sum(f1.values()) / len(f1)
+    return {"sentences": len(gold), "accuracy": right / len(gold), "macro_f1": macro_f1, "f1": f1}
+
+
+def f1_by_label(gold: Sequence[str], answers: Sequence[str], labels: Iterable[str]) -> dict[str, float]:
     right = Counter(a for a, b in zip(gold, answers, strict=True) if a == b)
     wanted, chosen = Counter(gold), Counter(answers)
-    f1 = {
-        label: float(f1_of_counts(right[label], chosen[label], wanted[label]))
-        for label in sorted(wanted | chosen)
-    }
-    return {
-        "sentences": len(gold),
-        "accuracy": right.total() / len(gold),
-        "macro_f1": sum(f1.values()) / len(f1),
-        "f1": f1,
-    }
+    return {label: float(f1_of_counts(right[label], chosen[label], wanted[label])) for label in labels}
 
 
 def manifest(
     trained: Sequence[Labelled], settings: Settings, source: Path, evaluation: Mapping[str, Any]
 ) -> dict[str, Any]:
     counts = Counter(sentence.label for sentence in trained)
+    texts = "".join(f"{sentence.text}\t{sentence.label}\n" for sentence in trained)
     return {
         "trained_on": {
             "file": source.name,
-            "sha256": digest_of(trained),
+            "sha256": hashlib.sha256(texts.encode()).hexdigest(),
             "sentences": len(trained),
             "labels": dict(sorted(counts.items())),
         },
         "settings": {
-            "strength": settings.strength,
-            "least": settings.least,
+            **asdict(settings),
             "class_weight": "balanced",
             "blocks": {name: dict(words) for name, words in BLOCKS.items()},
         },
         "packages": {name: version(name) for name in ("scikit-learn", "numpy", "scipy")},
         "evaluation": dict(evaluation),
     }
-
-
-def digest_of(sentences: Sequence[Labelled]) -> str:
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        digest.update(f"{sentence.text}\t{sentence.label}\n".encode())
-    return digest.hexdigest()

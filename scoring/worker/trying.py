@@ -12,7 +12,7 @@ from typing import Any
 from citeboard.core.confined import UPLOAD
 from scoring.metrics import Metric, Unavailable, metrics_of
 from scoring.metrics.base import Floats, finite, value_of
-from scoring.offline.evaluate import details_of, numbered_units
+from scoring.offline.evaluate import details_of, numbered
 from scoring.offline.sample import FOLDER, RUN, open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
 from tasks.types.declared.folder import sample_files
@@ -66,7 +66,7 @@ def _details(kind: TaskType, pairs: Pairs, rules: str, options: Options) -> Mapp
 
 def _values(kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str) -> dict[str, Any]:
     rows = [row for row, own in enumerate(pairs.names or ()) if own == name]
-    units = numbered_units(pairs)[1][rows]
+    units = numbered(pairs.units)[1][rows]
     return {
         metric.name: {"scale": metric.scale, **_value(metric, pairs, rows, units)}
         for metric in metrics_of(kind, rules, options)

@@ -23,8 +23,8 @@ import numpy as np
 
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Metric, WeightedMetric, unit_rows, value_of
-from scoring.offline.compare import compare_runs, measured
-from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.compare import compare_runs
+from scoring.offline.evaluate import Resampling, evaluate, measured
 from scoring.offline.scoring import Scoring, read_scored
 from scoring.stats import jackknife
 from scoring.stats.interval_methods import METHODS

@@ -82,7 +82,7 @@ def test_one_matrix_serves_all_metrics_that_name_it(monkeypatch):
     )
     scores = score(counted(ROWS), "f1_micro", "precision_micro", "f1_macro")
     assert calls == ["f1_micro"]
-    assert list(scores.statistics) == ["counts"]
+    assert list(scores.matrices) == ["counts"]
     assert scores.metrics["precision_micro"].value == 9 / 13
 
 

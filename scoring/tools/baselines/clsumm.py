@@ -6,6 +6,7 @@ choice stands beside it here.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tasks.types.clsumm.citances import MAJORITY
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic
-from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence, Topic, read_input_topics
+from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_input_topics
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 
@@ -31,7 +32,6 @@ CONTEXT = 20
 LAMBDA = 0.97
 #: The titles of the paper and its headings aside, the parts that say what the paper is about count double.
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
-SWEEP = "clair_umich's TF-IDF"
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 AnyTopic = Topic | SummaryTopic
@@ -50,20 +50,16 @@ class Likeness:
         return cosines(self.citances, self.sentences)
 
 
-def with_citances(topic: InputTopic) -> list[str]:
-    return [*map(_text, topic.sentences), *(citance.text for citance in topic.citances)]
-
-
 def paper_alone(topic: InputTopic) -> list[str]:
-    return list(map(_text, topic.sentences))
+    return [sentence.text for sentence in topic.sentences]
+
+
+def with_citances(topic: InputTopic) -> list[str]:
+    return [*paper_alone(topic), *(citance.text for citance in topic.citances)]
 
 
 def with_citing_papers(topic: InputTopic) -> list[str]:
-    return [*map(_text, topic.sentences), *(_text(s) for paper in topic.papers.values() for s in paper)]
-
-
-def _text(sentence: Sentence) -> str:
-    return sentence.text
+    return [*paper_alone(topic), *(one.text for paper in topic.papers.values() for one in paper)]
 
 
 def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
@@ -72,7 +68,7 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
     ``context`` adds to each sentence the vectors of so many around it, half of them on each side.
     """
     weights = TfIdf(counted(topic), is_plain=True)
-    sentences = weights.vectors([sentence.text for sentence in topic.sentences])
+    sentences = weights.vectors(paper_alone(topic))
     citances = weights.vectors([citance.text for citance in topic.citances])
     if reach := context // 2:
         sums = np.vstack([np.zeros(sentences.shape[1]), np.cumsum(sentences, axis=0)])
@@ -82,25 +78,33 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
     return Likeness(sentences, citances)
 
 
-def likest(counted: Counted, *, context: int = 0, count: int = MQ_SENTENCES) -> Choice:
-    return lambda topic: [ranked(row)[:count] for row in likeness(topic, counted, context=context).cosines]
+def likest(
+    counted: Counted, *, context: int = 0, count: int | None = MQ_SENTENCES, shortest: int = 0
+) -> Choice:
+    """So many sentences of ``shortest`` characters or more that are most like the citance; None for all."""
+
+    def choose(topic: InputTopic) -> list[list[int]]:
+        rows = likeness(topic, counted, context=context).cosines
+        return [_long_enough(topic, ranked(row), shortest)[:count] for row in rows]
+
+    return choose
+
+
+def _long_enough(topic: InputTopic, places: Sequence[int], shortest: int = SHORTEST) -> list[int]:
+    return [place for place in places if len(topic.sentences[place].text) >= shortest]
 
 
 mq_tfidf, mq_topics = likest(paper_alone), likest(with_citing_papers)
 mq_context = likest(with_citing_papers, context=CONTEXT)
 
 
-def mq_mmr(topic: InputTopic) -> list[list[int]]:
-    """Of the context's ranks, each next sentence the one that is like the citance and unlike those before."""
-    return mmr(topic, likeness(topic, with_citing_papers, context=CONTEXT), MQ_SENTENCES)
+def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
+    """Of the context's ranks, each next sentence the one that is like the citance and unlike those before.
 
-
-def mmr(topic: InputTopic, near: Likeness, count: int) -> list[list[int]]:
-    """Maximal marginal relevance (Carbonell and Goldstein 1998) over the sentences that are long enough."""
-    left = np.array(
-        [place for place, sentence in enumerate(topic.sentences) if len(sentence.text) >= SHORTEST],
-        dtype=np.intp,
-    )
+    Maximal marginal relevance (Carbonell and Goldstein 1998) over the sentences that are long enough.
+    """
+    near = likeness(topic, with_citing_papers, context=CONTEXT)
+    left = np.array(_long_enough(topic, range(len(topic.sentences))), dtype=np.intp)
     alike = cosines(near.sentences[left], near.sentences[left])
     scores = near.cosines[:, left]
     rows = np.arange(len(scores))
@@ -121,12 +125,9 @@ def above(threshold: float, counted: Counted = with_citances) -> Choice:
 
     Every sentence whose cosine passes a threshold, none where none does.
     """
-
-    def choose(topic: InputTopic) -> list[list[int]]:
-        near = likeness(topic, counted)
-        return [[int(place) for place in np.flatnonzero(row > threshold)] for row in near.cosines]
-
-    return choose
+    return lambda topic: [
+        np.flatnonzero(row > threshold).tolist() for row in likeness(topic, counted).cosines
+    ]
 
 
 def taln(topic: InputTopic) -> list[list[int]]:
@@ -136,15 +137,12 @@ def taln(topic: InputTopic) -> list[list[int]]:
     is not at hand, the citance alone.
     """
     contexts = [citance_sentences(topic, citance, around=1) for citance in topic.citances]
-    sentences = [sentence.text for sentence in topic.sentences]
+    sentences = paper_alone(topic)
     weights = TfIdf([*sentences, *(text for texts in contexts for text in texts)], is_plain=True)
     vectors = weights.vectors(sentences)
     factors = np.array([SECTION_WEIGHTS.get(section_kind(s.section), 1.0) for s in topic.sentences])
     scores = [cosines(weights.vectors(texts), vectors).sum(axis=0) * factors for texts in contexts]
-    return [
-        [place for place in ranked(row) if len(topic.sentences[place].text) >= SHORTEST][:MQ_SENTENCES]
-        for row in scores
-    ]
+    return [_long_enough(topic, ranked(row))[:MQ_SENTENCES] for row in scores]
 
 
 def citance_sentences(topic: InputTopic, citance: InputCitance, *, around: int = 0) -> list[str]:
@@ -189,6 +187,10 @@ def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
     return _of_topics(name, summary, lambda topics: answered(topics, choose), **facts)
 
 
+#: A baseline that is told the gold of a split, and answers each topic by that of the others.
+learning = partial(Baseline.of, source=PILOT, learns_from_gold=True)
+
+
 def _of_topics(
     name: str,
     summary: str,
@@ -201,8 +203,7 @@ def _of_topics(
     def answering(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
         return answer(read_input_topics(files, options, with_papers_alone=with_papers_alone))
 
-    facts |= {"summary": summary, "source": source}
-    return Baseline.of(answering, name=name, options=(ANNOTATION,), **facts)
+    return Baseline.of(answering, name=name, summary=summary, source=source, options=(ANNOTATION,), **facts)
 
 
 BASELINES = (
@@ -228,7 +229,7 @@ BASELINES = (
             f"clsumm-umich-{threshold}",
             f"clair_umich: every sentence with a cosine above {threshold}.",
             above(threshold),
-            sweep=SWEEP,
+            sweep="clair_umich's TF-IDF",
             at=threshold,
         )
         for threshold in THRESHOLDS
@@ -253,32 +254,26 @@ def mq_summary_tfidf(topic: InputTopic) -> list[str]:
     return fitting(topic, cosines(vectors.sum(axis=0, keepdims=True), vectors)[0])
 
 
-def mq_ranks(topic: InputTopic) -> list[str]:
-    """Sentences that stand high in the ranks that task 1A makes for the citances by TF-IDF.
+def by_ranks(rank: Choice) -> Summarizer:
+    """Sentences that stand high in the ranks that a system of task 1A makes for the citances.
 
-    Raises InputRefused for a topic without citances, as the next one does.
+    Raises InputRefused for a topic without citances.
     """
-    _require_citances(topic)
-    return fitting(topic, _from_ranks([ranked(row) for row in likeness(topic, paper_alone).cosines], topic))
+
+    def summarize(topic: InputTopic) -> list[str]:
+        if not topic.citances:
+            message = f"topic {topic.name} has no citances, which this system goes by"
+            raise InputRefused([Problem(message=message)])
+        scores = np.zeros(len(topic.sentences))
+        for order in rank(topic):
+            scores[order] += 1 - np.arange(len(order)) / len(topic.sentences)
+        return fitting(topic, scores)
+
+    return summarize
 
 
-def mq_mmr_ranks(topic: InputTopic) -> list[str]:
-    _require_citances(topic)
-    near = likeness(topic, with_citing_papers, context=CONTEXT)
-    return fitting(topic, _from_ranks(mmr(topic, near, len(topic.sentences)), topic))
-
-
-def _require_citances(topic: InputTopic) -> None:
-    if not topic.citances:
-        message = f"topic {topic.name} has no citances, which this system goes by"
-        raise InputRefused([Problem(message=message)])
-
-
-def _from_ranks(ranks: Sequence[Sequence[int]], topic: InputTopic) -> Floats:
-    scores = np.zeros(len(topic.sentences))
-    for order in ranks:
-        scores[list(order)] += 1 - np.arange(len(order)) / len(topic.sentences)
-    return scores
+mq_ranks = by_ranks(likest(paper_alone, count=None))
+mq_mmr_ranks = by_ranks(lambda topic: mq_mmr(topic, len(topic.sentences)))
 
 
 def fitting(topic: InputTopic, scores: Floats) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats
-from scoring.tools.baselines.clsumm import PILOT, span_answer, taln
+from scoring.tools.baselines.clsumm import learning, span_answer, taln
 from scoring.tools.baselines.tfidf import words
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
@@ -158,7 +158,6 @@ def _factors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
     return known_vectors @ known_vectors.T @ axes, wanted @ known_vectors.T @ axes
 
 
-NAME = "clsumm-facets"
 TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression"}
 
 
@@ -188,12 +187,10 @@ def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
     reading = (
         "words and lemmas, to the letter" if is_literal else "single lemmas, rare facets as weighty as others"
     )
-    return Baseline.of(
+    return learning(
         partial(answers, classifier=classifier, is_literal=is_literal),
-        name=f"{NAME}-{classifier.lower()}{'-literal' if is_literal else ''}",
+        name=f"clsumm-facets-{classifier.lower()}{'-literal' if is_literal else ''}",
         summary=f"TALN.UPF's facets by {TITLES[classifier]} of {reading}; learned from the other topics.",
-        source=PILOT,
-        learns_from_gold=True,
         options=(ANNOTATION,),
     )
 

@@ -7,6 +7,7 @@ It is trained on the gold of all topics but the one that it answers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, ratio
 from scoring.metrics.meteor import reader as database_reader
-from scoring.tools.baselines.clsumm import PILOT, likeness, span_answer, with_citances
+from scoring.tools.baselines.clsumm import learning, likeness, span_answer, with_citances
 from scoring.tools.baselines.clsumm_senses import sentence_likeness
 from scoring.tools.baselines.tfidf import ranked, words
 from tasks.types.base import Option, Options
-from tasks.types.baselines import Answer, Baseline
+from tasks.types.baselines import Answer
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import InputTopic, read_input_topics, read_topics
@@ -44,10 +45,6 @@ PARSER = Option(
 )
 OPTIONS = (ANNOTATION, WORDNET, PARSER)
 Cited = dict[str, dict[CitanceName, set[str]]]
-MISSING = (
-    "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
-    "and wordnet=no does without"
-)
 
 
 def installed() -> Any | None:
@@ -65,7 +62,10 @@ def chosen_wordnet(option: str) -> Any | None:
         return database_reader(Path(option))
     wordnet = None if option == "no" else installed()
     if option == "yes" and wordnet is None:
-        raise Unavailable(MISSING)
+        raise Unavailable(
+            "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
+            "and wordnet=no does without"
+        )
     return wordnet
 
 
@@ -138,41 +138,18 @@ def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
     return cited
 
 
-def declared_supervised(
-    name: str,
-    summary: str,
-    features: Callable[[InputTopic, Options], Floats],
-    used: Callable[[Options], str],
-) -> Baseline:
-    """Each topic by a model of the others; nothing of its own gold is looked at.
-
-    Options that are not given have their defaults. Raises OptionRefused or Unavailable.
-    """
-
-    def answers(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
-        return learned(files, options[ANNOTATION.name], lambda topic: features(topic, options))
-
-    return Baseline.of(
-        answers,
-        name=name,
-        summary=summary,
-        source=PILOT,
-        learns_from_gold=True,
-        options=OPTIONS,
-        rests_on=used,
-    )
-
-
 def learned(
-    files: Sequence[InputFile], annotation: str, features: Callable[[InputTopic], Floats]
+    files: Sequence[InputFile], options: Options, *, features: Callable[[InputTopic, Options], Floats]
 ) -> Iterator[Answer]:
-    """The sentences that a classifier finds likeliest, each topic's by one of the other topics.
+    """The sentences that a classifier finds likeliest, each topic's by one of the other topics: nothing of a
+    topic's own gold is looked at.
 
-    The first feature stands for all of them where no topic has gold to learn from.
+    The first feature stands for all of them where no topic has gold to learn from. Raises Unavailable.
     """
+    annotation = options[ANNOTATION.name]
     topics = read_input_topics(files, {ANNOTATION.name: annotation})
     cited = cited_sentences(files, annotation)
-    inputs = [features(topic) for topic in topics]
+    inputs = [features(topic, options) for topic in topics]
     targets = []
     for topic in topics:
         sids = [cited.get(topic.name, {}).get(citance.name, ()) for citance in topic.citances]
@@ -199,7 +176,12 @@ def _scores(table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[n
 
 
 SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
-BASELINES = (declared_supervised(NAME, SUMMARY, features, features_used),)
+declared_supervised = partial(learning, options=OPTIONS)
+BASELINES = (
+    declared_supervised(
+        partial(learned, features=features), name=NAME, summary=SUMMARY, rests_on=features_used
+    ),
+)
 
 #: Relations that say nothing about what is said.
 PASSED_OVER = (ROOT, "punct", "dep")

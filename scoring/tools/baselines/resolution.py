@@ -7,14 +7,13 @@ references of one paper, since only these compete.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring.metrics.discourse import sentence_spans
 from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, rows_of
@@ -95,27 +94,26 @@ FITTED = 64
 
 
 @dataclass(frozen=True)
-class Inlink:
-    citing: str
-    record: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Document:
-    reference: str = ""
-    title: str = ""
-    abstract: str = ""
-    full_text: str = ""
-    inlinks: Sequence[Inlink] = ()
+    reference: str
+    title: str
+    abstract: str
+    full_text: str
+    #: Contexts in which other papers cite it, each with its `citing` paper.
+    inlinks: Sequence[Mapping[str, Any]]
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], inlinks: Sequence[Inlink]) -> "Document":
-        names = {"reference": "raw", "title": "title", "abstract": "abstract", "full_text": "text"}
-        texts = {part: str(record.get(name) or "") for part, name in names.items()}
-        return cls(**texts, inlinks=inlinks)
+    def of(cls, record: Mapping[str, Any], inlinks: Sequence[Mapping[str, Any]]) -> "Document":
+        names = ("raw", "title", "abstract", "text")
+        raw, title, abstract, text = (str(record.get(name) or "") for name in names)
+        return cls(raw, title, abstract, text, inlinks)
+
+    @property
+    def title_abstract(self) -> str:
+        return f"{self.title} {self.abstract}".strip()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Method:
     """A representation of documents: one or several bags of words each, of which the best counts."""
 
@@ -128,21 +126,14 @@ class Method:
 
 
 def internal(part: str, name: str) -> Method:
-    return Method(
-        name=name,
-        family=INTERNAL,
-        bags=lambda document, citing: [_part(document, part)],
-        requirements=frozenset({part}),
-    )
+    return Method(name, INTERNAL, lambda document, citing: [getattr(document, part)], frozenset({part}))
 
 
 def passages(length: int) -> Method:
-    return Method(
-        name=f"passage {length}",
-        family=INTERNAL,
-        bags=lambda document, citing: split_passages(document.full_text, length),
-        requirements=frozenset({"full_text"}),
-    )
+    def bags(document: Document, citing: str) -> Sequence[str]:
+        return split_passages(document.full_text, length)
+
+    return Method(f"passage {length}", INTERNAL, bags, frozenset({"full_text"}))
 
 
 def inlinks(width: int, right: int | None = None) -> Method:
@@ -154,10 +145,10 @@ def inlinks(width: int, right: int | None = None) -> Method:
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
 
     def bags(document: Document, citing: str) -> Sequence[str]:
-        evidence = (inlink.record for inlink in document.inlinks if inlink.citing != citing)
+        evidence = (record for record in document.inlinks if str(record.get("citing")) != citing)
         return [" ".join(words_around(record, window) for record in evidence)]
 
-    return Method(name=name, family=EXTERNAL, bags=bags, requirements=frozenset({"inlinks"}))
+    return Method(name, EXTERNAL, bags, frozenset({"inlinks"}))
 
 
 def mixed(external: Method, inner: Method) -> Method:
@@ -167,12 +158,8 @@ def mixed(external: Method, inner: Method) -> Method:
         cited = " ".join(external.bags(document, citing))
         return [f"{cited} {bag}" for bag in inner.bags(document, citing)] or [cited]
 
-    return Method(
-        name=f"{external.name} + {inner.name}",
-        family=MIXED,
-        bags=bags,
-        requirements=external.requirements | inner.requirements,
-    )
+    requirements = external.requirements | inner.requirements
+    return Method(f"{external.name} + {inner.name}", MIXED, bags, requirements)
 
 
 def split_passages(text: str, length: int) -> list[str]:
@@ -197,35 +184,7 @@ def methods() -> tuple[Method, ...]:
     )
 
 
-def _part(document: Document, part: str) -> str:
-    if part == "title_abstract":
-        return f"{document.title} {document.abstract}".strip()
-    return str(getattr(document, part))
-
-
-class Candidates:
-    def __init__(self, documents: Sequence[Document], method: Method, citing: str) -> None:
-        bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
-        self._starts = np.cumsum([0, *map(len, bags)])[:-1]
-        self._fitted = _fitted(tuple(bag for group in bags for bag in group))
-
-    def scores(self, queries: list[str]) -> NDArray[np.float64]:
-        """(queries, candidates): the cosine with each candidate's best bag."""
-        cosines = self._fitted.scores_of_all(queries)
-        return np.asarray(np.maximum.reduceat(cosines, self._starts, axis=1), dtype=np.float64)
-
-
-@lru_cache(maxsize=FITTED)
-def _fitted(bags: tuple[str, ...]) -> TfIdfRetriever:
-    return TfIdfRetriever(bags)
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Candidates by their numbers, best first, equal ones in their own order; and all their scores."""
-
-    order: list[int]
-    scores: list[float]
+_fitted = lru_cache(maxsize=FITTED)(TfIdfRetriever)
 
 
 def rankings(
@@ -233,19 +192,26 @@ def rankings(
     records: Sequence[Mapping[str, Any]],
     method: Method,
     window: Window | Sentences,
-) -> Iterator[Ranking]:
-    candidates = Candidates(documents, method, str(records[0]["paper_id"]))
-    for scores in candidates.scores([query_of(record, window) for record in records]):
-        yield Ranking(np.argsort(-scores, kind="stable").tolist(), scores.tolist())
+) -> Iterator[tuple[list[int], list[float]]]:
+    """For each record of a paper the documents by number, best first, equal ones in their own order; and all
+    their scores, the cosines with each one's best bag.
+    """
+    citing = str(records[0]["paper_id"])
+    bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
+    starts = np.cumsum([0, *map(len, bags)])[:-1]
+    fitted = _fitted(tuple(bag for group in bags for bag in group))
+    cosines = fitted.scores_of_all([query_of(record, window) for record in records])
+    for scores in np.maximum.reduceat(cosines, starts, axis=1):
+        yield np.argsort(-scores, kind="stable").tolist(), scores.tolist()
 
 
 METHODS = {method.name: method for method in methods()}
 #: The reference as printed, else title and abstract: it needs nothing.
 PRINTED_REFERENCE = Method(
-    name="reference string",
-    family=INTERNAL,
-    bags=lambda document, citing: [document.reference or _part(document, "title_abstract")],
-    requirements=frozenset(),
+    "reference string",
+    INTERNAL,
+    lambda document, citing: [document.reference or document.title_abstract],
+    frozenset(),
 )
 _QUERIES: tuple[Window | Sentences, ...] = (*WINDOWS, *SENTENCES)
 QUERIES = {str(window): window for window in _QUERIES}
@@ -264,7 +230,7 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
     Raises InputRefused where the inputs cannot be read, or have nothing of what the method needs.
     """
     documents = _documents(files)
-    there = {part for one in documents.values() for document in one.values() for part in parts_of(document)}
+    there = parts_of(document for one in documents.values() for document in one.values())
     if missing := sorted(method.requirements - there):
         expected = ", ".join(_PARTS[part] for part in missing)
         raise InputRefused([Problem(message=f"{method.name} has nothing to go by here", expected=expected)])
@@ -273,32 +239,29 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
         if one := documents.get(paper):
             names, records = list(one), list(group)
             ranked = rankings(list(one.values()), records, method, window)
-            for record, ranking in zip(records, ranked, strict=True):
-                scores = {names[place]: ranking.scores[place] for place in ranking.order}
-                yield {"id": str(record["context_id"]), "scores": scores}
+            for record, (order, scores) in zip(records, ranked, strict=True):
+                yield {
+                    "id": str(record["context_id"]),
+                    "scores": {names[place]: scores[place] for place in order},
+                }
 
 
-def parts_of(document: Document) -> Iterator[str]:
-    parts = {
-        "reference": document.reference,
-        "title_abstract": document.abstract,
-        "full_text": document.full_text,
-        "inlinks": document.inlinks,
-    }
-    return (part for part, content in parts.items() if content)
+def parts_of(documents: Iterable[Document]) -> set[str]:
+    """The parts that one of them has at least; a title alone is no abstract."""
+    fields = {part: "abstract" if part == "title_abstract" else part for part in _PARTS}
+    return {part for document in documents for part, name in fields.items() if getattr(document, name)}
 
 
 def possible(files: Sequence[InputFile]) -> list[Method]:
-    documents = [document for texts in _documents(files).values() for document in texts.values()]
-    there = {part for document in documents for part in parts_of(document)}
+    there = parts_of(document for texts in _documents(files).values() for document in texts.values())
     return [method for method in METHODS.values() if method.requirements <= there]
 
 
 def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
-    inlinks: dict[str, list[Inlink]] = defaultdict(list)
+    inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for file in named(files, INLINKS):
         for record in rows_of(file):
-            inlinks[str(record.get("ref_id"))].append(Inlink(str(record.get("citing")), record))
+            inlinks[str(record.get("ref_id"))].append(record)
     documents: dict[str, dict[str, Document]] = defaultdict(dict)
     for record in rows_of(the_file(files, REFERENCES, "each paper's references")):
         name = str(record["ref_id"])

@@ -32,7 +32,7 @@ from tasks.types.problems import InputRefused, Problem, needed, refuse
 from tasks.types.text import decoded, json_kind
 
 BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textrank")
-CARD, SHEET, FAULTS = "card.md", "datasheet.md", "faults"
+FAULTS = "faults"
 
 
 def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[Instance, ...]:
@@ -50,9 +50,9 @@ def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[Instance, ...]
     card = ["## Data sets\n", *markdown_table(heads, rows, in_numbers=True)]
     if faults := list(known_faults(instances)):
         card += ["## Known faults, kept as they are\n", *(f"- {fault}" for fault in faults), ""]
-    (season.folder / CARD).write_text("\n".join(card), encoding="utf-8")
+    (season.folder / "card.md").write_text("\n".join(card), encoding="utf-8")
     sheet = "\n".join(("## Data sets\n", *as_markdown(data_sets(instances), "words")))
-    (season.folder / SHEET).write_text(sheet, encoding="utf-8")
+    (season.folder / "datasheet.md").write_text(sheet, encoding="utf-8")
     return instances
 
 
@@ -84,8 +84,6 @@ def as_markdown(sets: Sequence[DataSet], unit: str) -> Iterator[str]:
     yield from markdown_table(("data set", "any phrase", *SELF_REFERENCES), phrases, in_numbers=True)
 
 
-#: Other names that the sources have for a split.
-_ALSO_CALLED = {"val": ("val", "valid", "validation")}
 #: CiteBench cuts so many characters off an abstract that has its number before it, `[0] ` as well as `[10] `.
 _NUMBER_CUT = 4
 _SOURCE_LINES, _TARGET_LINES = ".txt.src", ".txt.tgt.tagged"
@@ -234,7 +232,8 @@ def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
 
 
 def _names_of(split: str) -> tuple[str, ...]:
-    return _ALSO_CALLED.get(split, (split,))
+    """Also those that the sources have for it."""
+    return ("val", "valid", "validation") if split == "val" else (split,)
 
 
 def _form_of(files: Sequence[InputFile], path: Path) -> str:

@@ -57,7 +57,9 @@ def _features(
         field = row[rules.field_of]
         year = row["year"] or year_in(row["raw"], latest=row["citing_year"])
         yield {
-            **{key: row[key] for key in _AS_READ},
+            **{key: row[key] for key in ("number", "paper_id", "target", "citations")},
+            "context_type": row["context_type"],
+            "h_index": row["h_index"],
             "draw": drawn(rules.seed, row["context_id"]),
             "field": field,
             "low_resource": field if field in low else None,
@@ -68,9 +70,6 @@ def _features(
             "position": round(position, 4),
             "location_class": rules.location(position),
         }
-
-
-_AS_READ = ("number", "paper_id", "target", "citations", "context_type", "h_index")
 
 
 def drawn(seed: int, name: str) -> int:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from scoring.tools.builders.corpus import MARK, OTHER, PLACEHOLDER, Article, Context, Mark, Sink
+from scoring.tools.builders.corpus import MARK, OTHER, PLACEHOLDER, Article, Context, Mark
+from scoring.tools.builders.store import Store
 
 _BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
 _GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
@@ -12,31 +13,27 @@ _GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
 _BRACKETED = re.compile(rf"[\[(]\s*({MARK}(?:{_BETWEEN}{MARK})*)\s*[\])]")
 
 
-def token_count(sentence: str) -> int:
-    return len(tokens(sentence))
-
-
 def tokens(sentence: str) -> list[str]:
     return sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} ").replace(OTHER, f" {OTHER} ").split()
 
 
-def add_article(article: Article, sink: Sink) -> None:
+def add_article(article: Article, store: Store) -> None:
     paper = article.paper.paper_id
-    sink.add_paper(article.paper)
+    store.add_paper(article.paper)
     for reference in article.references:
-        sink.add_reference(paper, reference)
+        store.add_reference(paper, reference)
     numbers = {reference.ref_id: place for place, reference in enumerate(article.references, start=1)}
     number = count()
     for paragraph in article.paragraphs:
         sentences = [_Sentence(*_marked(one.text, one.marks), one.zone) for one in paragraph.sentences]
         text, marks = _marked(paragraph.text, paragraph.marks)
-        for start, stop in sink.sentences.spans(text, [mark.text for mark in marks]):
+        for start, stop in store.sentences.spans(text, [mark.text for mark in marks]):
             first = text.count(MARK, 0, start)
             among = marks[first : first + text.count(MARK, start, stop)]
             sentences.append(_Sentence(text[start:stop], among))
         for sentence in sentences:
-            sink.add_sentence(token_count(sentence.shown()))
-        sink.add_text(paper, paragraph.section, ((one.printed(numbers), one.shown()) for one in sentences))
+            store.add_sentence(len(tokens(sentence.shown())))
+        store.add_text(paper, paragraph.section, ((one.printed(numbers), one.shown()) for one in sentences))
         for place, sentence in enumerate(sentences):
             for group, hole in enumerate(sentence.groups):
                 cited_by = sentence.marks_of(hole)
@@ -44,8 +41,8 @@ def add_article(article: Article, sink: Sink) -> None:
                 cited = tuple(ref_id for ref_id in named if ref_id in numbers)
                 if not cited:
                     continue
-                before = sentences[max(place - sink.around, 0) : place]
-                after = sentences[place + 1 : place + 1 + sink.around]
+                before = sentences[max(place - store.around, 0) : place]
+                after = sentences[place + 1 : place + 1 + store.around]
                 printed = " ".join(mark.text for mark in cited_by)
                 context = Context(
                     context_id=f"{paper}_{next(number):04d}",
@@ -59,7 +56,7 @@ def add_article(article: Article, sink: Sink) -> None:
                     style=style_of(printed) if len(cited_by) == 1 else "",
                     zone=sentence.zone,
                 )
-                sink.add_context(paper, context)
+                store.add_context(paper, context)
 
 
 class _Sentence:

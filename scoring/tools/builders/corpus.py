@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from scoring.metrics.discourse import RULES, sentence_spans
 from tasks.types.problems import Unavailable, needed
@@ -14,7 +14,7 @@ from tasks.types.problems import Unavailable, needed
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Paper:
     """A paper of the corpus; ``field`` is its discipline, ``text`` its full text without marks where known.
 
@@ -34,7 +34,7 @@ class Paper:
     author_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Author:
     author_id: str
     name: str = ""
@@ -43,7 +43,7 @@ class Author:
     citations: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Reference:
     """An entry of a paper's reference list.
 
@@ -59,7 +59,7 @@ class Reference:
     citations: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """A sentence with a citation or a group of citations in direct succession, which ``<REF>`` stands for.
 
@@ -81,7 +81,7 @@ class Context:
     zone: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Mark:
     """A citation mark in a paragraph: where it stands, how it is printed, which reference it names.
 
@@ -94,14 +94,14 @@ class Mark:
     ref_id: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Sentence:
     text: str
     marks: Sequence[Mark] = ()
     zone: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Paragraph:
     """Running text with its marks, or ``sentences`` where the corpus has split it."""
 
@@ -111,45 +111,11 @@ class Paragraph:
     sentences: Sequence[Sentence] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Article:
     paper: Paper
     references: Sequence[Reference] = ()
     paragraphs: Sequence[Paragraph] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Intent:
-    citing: str
-    cited: str
-    context: str
-    context_type: str
-
-
-class Sink(Protocol):
-    @property
-    def around(self) -> int:
-        pass
-
-    @property
-    def sentences(self) -> "Splitter":
-        pass
-
-    def add_paper(self, paper: Paper) -> None: ...
-
-    def add_author(self, author: Author) -> None: ...
-
-    def add_reference(self, paper_id: str, reference: Reference) -> None: ...
-
-    def add_context(self, paper_id: str, context: Context) -> None: ...
-
-    def add_intent(self, intent: Intent) -> None: ...
-
-    def add_sentence(self, tokens: int) -> None:
-        """Any sentence of a paper, cited or not: what lengths are compared with."""
-
-    def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
-        """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each."""
 
 
 #: Stands for one citation mark in a paragraph; no text has it.
@@ -162,23 +128,16 @@ LONGEST = 100_000
 Span = tuple[int, int]
 
 
-class Splitter(Protocol):
-    """``given`` is what chooses it, ``name`` what a data sheet calls it."""
+class Splitter:
+    """By rules. ``given`` is what chooses a splitter, ``name`` what a data sheet calls it."""
 
-    given: str
-    name: str
+    given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
         """Where each sentence begins and ends, without the blanks around it.
 
         In the text each citation mark is one ``MARK``; ``marks`` has what is printed there.
         """
-
-
-class _Rules:
-    given, name = BY_RULES, RULES
-
-    def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
         return sentence_spans(text)
 
 
@@ -191,7 +150,7 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
     return pipeline, f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}"
 
 
-class _Package:
+class _Package(Splitter):
     """A spaCy package, which sees the paragraph as it is printed, marks and all.
 
     An end that it finds inside of a mark is none.
@@ -238,4 +197,4 @@ class _Package:
 @lru_cache(maxsize=2)
 def splitter(name: str) -> Splitter:
     """`rules`, or a spaCy package by its folder or name. Raises Unavailable."""
-    return _Rules() if name == BY_RULES else _Package(name)
+    return Splitter() if name == BY_RULES else _Package(name)

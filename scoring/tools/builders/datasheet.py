@@ -1,12 +1,11 @@
 """The data sheet of a diagnostic split: every rule and threshold, and counts before and after selection."""
 
-import json
 import platform
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from scoring.figures import Axis, Bars, Measured, Series, as_svg
@@ -22,15 +21,16 @@ from scoring.tools.builders.classes import (
     Rules,
     counted,
 )
+from scoring.tools.builders.season import write_sheet
 from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import GROUPS, OTHERS
 
-SHEET, FACTS, CARD, CHARTS = "datasheet.md", "datasheet.json", "card.md", "charts"
+CARD, CHARTS = "card.md", "charts"
 
 
 def write(built: "Built", folder: Path) -> None:
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
-    for distribution in built.tables.distributions:
+    for distribution in built.distributions:
         chart = folder / CHARTS / f"{_slug(distribution.name)}.svg"
         chart.write_text(bar_chart(distribution), encoding="utf-8")
     tagged = {"pipeline": built.tagger, "groups": GROUPS, "others": OTHERS}
@@ -40,22 +40,20 @@ def write(built: "Built", folder: Path) -> None:
         "length_thresholds": asdict(built.thresholds),
         "parts_of_speech": tagged if built.tagger else None,
         "left_out": counted(built.refused),
-        "eligible": built.tables.eligible,
-        "selected": built.tables.selected,
+        "eligible": built.eligible,
+        "selected": built.selected,
         "candidates": built.candidates,
-        "classes": built.tables.classes,
-        "distributions": [asdict(distribution) for distribution in built.tables.distributions],
+        "classes": built.classes,
+        "distributions": [asdict(distribution) for distribution in built.distributions],
         "programs": {"sentences": built.sentences, "python": platform.python_version()},
     }
-    text = json.dumps(facts, ensure_ascii=False, indent=1)
-    (folder / FACTS).write_text(text + "\n", encoding="utf-8")
-    (folder / SHEET).write_text("\n".join(_sheet(built)), encoding="utf-8")
+    write_sheet(folder, facts, _sheet(built))
     lists = [
         (dimension, ", ".join(f"{label} {count:,}" for label, count in counts.items()), small_of(counts))
-        for dimension, counts in built.tables.classes.items()
+        for dimension, counts in built.classes.items()
     ]
     card = (
-        f"{built.tables.selected:,} contexts, drawn by rules that are shown here. {_ranked(built)}\n",
+        f"{built.selected:,} contexts, drawn by rules that are shown here. {_ranked(built)}\n",
         *markdown_table(("feature", "classes"), rule_rows(built)),
         *markdown_table(("dimension", "contexts in each class", "small classes"), lists),
     )
@@ -75,8 +73,8 @@ def small_of(counts: Mapping[str, int]) -> str:
 
 
 def _sheet(built: "Built") -> Iterator[str]:
-    tables, rules = built.tables, built.rules
-    yield f"# Data sheet\n\n{tables.selected:,} contexts of {tables.eligible:,} that could be taken.\n"
+    rules = built.rules
+    yield f"# Data sheet\n\n{built.selected:,} contexts of {built.eligible:,} that could be taken.\n"
     yield f"{_ranked(built)}\n"
     yield "## Corpus\n"
     facts = [("form", built.form), ("SHA-256", f"`{built.digest}`"), *built.corpus.items()]
@@ -101,21 +99,21 @@ def _sheet(built: "Built") -> Iterator[str]:
         conditions = {
             name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in SIDE_CONDITIONS.items()
         }
-        if "h_index_group" not in tables.classes:
+        if "h_index_group" not in built.classes:
             del conditions["h_index_group"]
         if rules.sampling == OFFICIAL:
             conditions |= {name: "the contexts of the other sets" for name in COMBINED if name in conditions}
         shown = ((name, words or "none") for name, words in conditions.items())
         yield from markdown_table(("dimension", "side conditions"), shown)
     yield "## Classes\n"
-    for dimension, counts in tables.classes.items():
+    for dimension, counts in built.classes.items():
         yield from markdown_table((dimension, "contexts"), counts.items())
         if small := small_of(counts):
             yield f"Less than half of the largest class: {small}.\n"
     yield "## Before and after\n"
     if built.tagger and not rules.every_context:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
-    for distribution in tables.distributions:
+    for distribution in built.distributions:
         yield f"### {distribution.name}\n\n![{distribution.name}]({CHARTS}/{_slug(distribution.name)}.svg)\n"
         sides = (distribution.before, distribution.after)
         sums = [sum(side.values()) or 1 for side in sides]
@@ -157,7 +155,7 @@ def rule_rows(built: "Built") -> list[tuple[str, object]]:
         ("low resource", f"fields with less than {rules.low_resource_share:.0%} of the papers"),
         ("parts of speech", built.tagger or "not worked out"),
     ]
-    if "h_index_group" in built.tables.classes:
+    if "h_index_group" in built.classes:
         h_index = f"highest of an author of the cited paper; {rules.h_index_groups} equal groups within field"
         rows.append(("h-index", h_index))
     return rows
@@ -180,16 +178,6 @@ class Distribution:
     before: Mapping[str, float]
     after: Mapping[str, float]
     is_mean: bool = False
-
-
-@dataclass(frozen=True)
-class Tables:
-    """All that the data sheet counts: features before and after, and the classes of each sample."""
-
-    distributions: tuple[Distribution, ...]
-    classes: Mapping[str, Mapping[str, int]]
-    eligible: int
-    selected: int
 
 
 def _class(name: str) -> Callable[[sqlite3.Row], str]:
@@ -235,20 +223,18 @@ class _Side:
             if name not in TAGGED or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:
-            field = _class("field")(row)
-            self._citations[field] += row["citations"]
-            self._cited[field] += 1
+            name = _class("field")(row)
+            self._citations[name] += row["citations"]
+            self._cited[name] += 1
 
     def mean_citations(self) -> dict[str, float]:
-        return {field: self._citations[field] / count for field, count in sorted(self._cited.items())}
+        return {name: self._citations[name] / count for name, count in sorted(self._cited.items())}
 
 
-def count_all(store: Store, rules: Rules) -> Tables:
+def count_all(store: Store, built: "Built") -> None:
+    rules, before, after = built.rules, _Side(), _Side()
     is_everything = rules.every_context
-    before, after = _Side(), _Side()
-    classes: dict[str, Counter[str]] = {dimension: Counter() for dimension in SIDE_CONDITIONS}
-    for dimension, labels in FIXED.items():
-        classes[dimension].update(dict.fromkeys(labels, 0))
+    classes = {name: Counter(dict.fromkeys(FIXED.get(name, ()), 0)) for name in SIDE_CONDITIONS}
     for row in store.rows(SQL["datasheet: rows"]):
         before.add(row)
         for dimension in SIDE_CONDITIONS:
@@ -260,32 +246,24 @@ def count_all(store: Store, rules: Rules) -> Tables:
         for dimension in dimensions:
             if dimension and row[dimension] is not None:
                 classes[dimension][row[dimension]] += 1
-    distributions = []
     for name, counts in before.features.items():
         if set(counts) - {NO_CLASS}:
-            first, last = (
-                {label: side.features[name][label] for label in sorted(counts)} for side in (before, after)
-            )
-            distributions.append(Distribution(name, first, last))
+            sides = (side.features[name] for side in (before, after))
+            first, last = ({label: side[label] for label in sorted(counts)} for side in sides)
+            built.distributions.append(Distribution(name, first, last))
     if means := before.mean_citations():
-        distributions.append(Distribution(CITATIONS, means, after.mean_citations(), is_mean=True))
+        built.distributions.append(Distribution(CITATIONS, means, after.mean_citations(), is_mean=True))
     papers: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for row in store.rows(
-        SQL["datasheet: papers"], {"cited": rules.field_of == "cited", "every": is_everything}
-    ):
+    asked = {"cited": rules.field_of == "cited", "every": is_everything}
+    for row in store.rows(SQL["datasheet: papers"], asked):
         label = f"{row['field']} {rules.years(row['year'])}"
         papers[0][label] += row["before"]
         papers[1][label] += row["after"]
     if papers[0]:
-        distributions.append(Distribution(PAPERS, dict(papers[0]), dict(papers[1])))
-    return Tables(
-        distributions=tuple(distributions),
-        classes={
-            name: dict(sorted(counts.items())) for name, counts in classes.items() if any(counts.values())
-        },
-        eligible=before.total,
-        selected=after.total,
-    )
+        built.distributions.append(Distribution(PAPERS, dict(papers[0]), dict(papers[1])))
+    counted_classes = ((name, counts) for name, counts in classes.items() if any(counts.values()))
+    built.classes = {name: dict(sorted(counts.items())) for name, counts in counted_classes}
+    built.eligible, built.selected = before.total, after.total
 
 
 @dataclass(kw_only=True)
@@ -297,10 +275,14 @@ class Built:
     rules: Rules
     thresholds: LengthThresholds
     refused: Counter[str]
-    tables: Tables
     tagger: str
     sentences: str
     candidates: int = 0
+    #: What is counted: features before and after, and the classes of each sample.
+    distributions: list[Distribution] = field(default_factory=list)
+    classes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    eligible: int = 0
+    selected: int = 0
 
 
 def bar_chart(distribution: Distribution) -> str:

@@ -22,15 +22,12 @@ from scoring.tools.builders.classes import (
     type_contexts,
 )
 from scoring.tools.builders.corpus import BY_RULES
-from scoring.tools.builders.datasheet import Built, count_all
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import digest_of, loader, records, refusal
 from scoring.tools.builders.season import SeasonFolder, placement, printed_rows
 from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
-
-Stratum = tuple[str | None, ...]
 
 #: Of a stratum contexts of papers that had none yet, and others in case these do not suffice.
 _Stratum = tuple[list[int], list[int]]
@@ -45,7 +42,9 @@ class Dimension:
 
     def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
         self.name, self._per_stratum, self._unit = name, per_stratum, unit
-        self._strata: dict[str, dict[Stratum, _Stratum]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
+        self._strata: dict[str, dict[tuple[str | None, ...], _Stratum]] = defaultdict(
+            lambda: defaultdict(lambda: ([], []))
+        )
         self._papers: set[str] = set()
 
     def offer(self, row: sqlite3.Row) -> None:
@@ -64,7 +63,8 @@ class Dimension:
         for _, strata in sorted(self._strata.items()):
             keys = sorted(strata, key=lambda stratum: [(part is None, part or "") for part in stratum])
             lists = [[*strata[key][0], *strata[key][1]][: self._per_stratum] for key in keys]
-            yield from in_turn(lists, most)
+            in_turn = (number for turn in zip_longest(*lists) for number in turn if number is not None)
+            yield from islice(in_turn, most)
 
 
 def is_still(name: str, row: sqlite3.Row) -> bool:
@@ -72,15 +72,6 @@ def is_still(name: str, row: sqlite3.Row) -> bool:
     if name == "field" and row["low_resource"] is not None:
         return False
     return all(row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items())
-
-
-def in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
-    return [number for turn in zip_longest(*lists) for number in turn if number is not None][:most]
-
-
-def sample_each(store: Store, rules: Rules) -> None:
-    dimensions = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
-    _fill(store, dimensions, "SELECT * FROM classified ORDER BY draw", rules)
 
 
 def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: Rules) -> None:
@@ -93,8 +84,6 @@ def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: R
 
 
 SETS = tuple(name for name in SIDE_CONDITIONS if name not in COMBINED)
-#: Set and class, field, years and citation group.
-OfficialStratum = tuple[str, str, str, str, str]
 
 
 def sample_officially(store: Store, rules: Rules) -> None:
@@ -104,7 +93,8 @@ def sample_officially(store: Store, rules: Rules) -> None:
     all classes take one in turn, the scarcest first, of what none has taken: they grow alike until their
     strata are used up. A stratum has contexts of ``drawn`` cited papers for each set that may take some.
     """
-    strata: dict[OfficialStratum, dict[str, int]] = defaultdict(dict)
+    #: By set and class, field, years and citation group.
+    strata: dict[tuple[str, str, str, str, str], dict[str, int]] = defaultdict(dict)
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
         cell = row["field"], row["year_group"], row["citation_group"]
         is_main = row["low_resource"] is None
@@ -164,7 +154,7 @@ def build_diagnostic(
     workers: Workers = ALONE,
     work: Path | None = None,
     sentences: str = BY_RULES,
-) -> Built:
+) -> datasheet.Built:
     """Write the season folder. ``pipeline`` names the spaCy pipeline for parts of speech, None for none;
     ``sentences`` what splits texts into sentences.
 
@@ -181,8 +171,12 @@ def build_diagnostic(
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
         store.connection.execute(SQL["diagnostic: sampled"])
         if not rules.every_context:
-            (sample_officially if rules.sampling == OFFICIAL else sample_each)(store, rules)
-        built = Built(
+            if rules.sampling == OFFICIAL:
+                sample_officially(store, rules)
+            else:
+                each = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
+                _fill(store, each, "SELECT * FROM classified ORDER BY draw", rules)
+        built = datasheet.Built(
             form=form_loader.name,
             corpus=store.sizes(),
             licences=store.counts(SQL["diagnostic: licences"]),
@@ -190,10 +184,10 @@ def build_diagnostic(
             rules=rules,
             thresholds=thresholds,
             refused=refused,
-            tables=count_all(store, rules),
             sentences=store.sentences.name if form_loader.has_paragraphs else "as the corpus has them",
             tagger=tagger.name if tagger else "",
         )
+        datasheet.count_all(store, built)
         season.gold.mkdir(parents=True, exist_ok=True)
         write_lines(season.gold / CONTEXTS, _contexts(store, rules))
         built.candidates = write_lines(season.gold / CANDIDATES, _candidates(store, rules))
@@ -269,10 +263,8 @@ def table(counts: Agreement) -> Iterator[str]:
     alone = f"{counts.ours_alone:,} in ours alone, {counts.theirs_alone:,} in the other alone"
     yield f"{counts.compared:,} contexts in both, {alone}.\n"
     rows = []
-    for fact in FACTS:
+    for fact in (fact for fact in FACTS if counts.same[fact] or fact in counts.differing):
         same = counts.same[fact]
-        if not same and fact not in counts.differing:
-            continue
         kinds = [f"{a} → {b} ({n})" for (name, a, b), n in counts.pairs.most_common() if name == fact]
         more = f" and {len(kinds) - SHOWN} other kinds" if len(kinds) > SHOWN else ""
         share = f"{same / max(counts.compared, 1):.1%}"

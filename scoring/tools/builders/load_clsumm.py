@@ -7,9 +7,10 @@ collection are the candidates of every citing paper.
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring.tools.builders.contexts import style_of, token_count, with_placeholder, without_unmarked
-from scoring.tools.builders.corpus import Context, Paper, Reference, Sink
+from scoring.tools.builders.contexts import style_of, tokens, with_placeholder, without_unmarked
+from scoring.tools.builders.corpus import Context, Paper, Reference
 from scoring.tools.builders.reading import letters, refusal
+from scoring.tools.builders.store import Store
 from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_topics
 from tasks.types.files import open_inputs
 
@@ -22,28 +23,28 @@ def fits(path: Path) -> bool:
     return path.is_dir() and any(path.glob("**/Citance_XML"))
 
 
-def load(path: Path, sink: Sink) -> None:
+def load(path: Path, store: Store) -> None:
     read = read_input_topics(open_inputs([path]), {"annotation": "auto"})
     topics = [topic for topic in read if topic.papers]
     if not topics:
         raise refusal("no topic has the papers that cite it", path)
     papers = {topic.name: _paper(topic.name, topic.sentences) for topic in topics}
     for paper in papers.values():
-        sink.add_paper(paper)
+        store.add_paper(paper)
     citing_papers: dict[str, Sequence[Sentence]] = {}
     for topic in topics:
         for name, sentences in sorted(topic.papers.items()):
             citing_papers.setdefault(name, sentences)
     for citing, sentences in citing_papers.items():
         if citing not in papers:
-            sink.add_paper(_paper(citing, sentences))
+            store.add_paper(_paper(citing, sentences))
         for name, paper in papers.items():
             # A paper never cites itself.
             if name != citing:
                 reference = Reference(ref_id=name, target=name, raw=paper.title, title=paper.title)
-                sink.add_reference(citing, reference)
+                store.add_reference(citing, reference)
         for sentence in sentences:
-            sink.add_sentence(token_count(sentence.text))
+            store.add_sentence(len(tokens(sentence.text)))
     pairs = ((topic, citance) for topic in topics for citance in topic.citances)
     for number, (topic, citance) in enumerate(pairs):
         sentences = topic.citing_paper(citance)
@@ -54,15 +55,15 @@ def load(path: Path, sink: Sink) -> None:
         context = Context(
             context_id=f"{citing}_{topic.name}_{number:03d}",
             section=sentences[place].section,
-            before=_joined(sentences[max(place - sink.around, 0) : place]),
+            before=_joined(sentences[max(place - store.around, 0) : place]),
             sentence=without_unmarked(with_placeholder(sentences[place].text, citance.marker)),
-            after=_joined(sentences[place + 1 : place + 1 + sink.around]),
+            after=_joined(sentences[place + 1 : place + 1 + store.around]),
             gold=(topic.name,),
             markers=1,
             marker=citance.marker,
             style=style_of(citance.marker),
         )
-        sink.add_context(citing, context)
+        store.add_context(citing, context)
 
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:

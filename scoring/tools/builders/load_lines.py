@@ -5,8 +5,9 @@
 from pathlib import Path
 
 from scoring.tools.builders import reading
-from scoring.tools.builders.contexts import ANONYMOUS, token_count
-from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
+from scoring.tools.builders.contexts import ANONYMOUS, tokens
+from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference
+from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem
 
 PAPERS, REFERENCES, CONTEXTS = "papers.jsonl", "references.jsonl", "contexts.jsonl"
@@ -22,7 +23,7 @@ def files(path: Path) -> list[Path]:
     return [*optional, path / REFERENCES, path / CONTEXTS]
 
 
-def add(record: reading.Record, file: Path, sink: Sink) -> None:
+def add(record: reading.Record, file: Path, store: Store) -> None:
     """A paper that `papers.jsonl` does not have is without field and year."""
     if file.name == PAPERS:
         paper = Paper(
@@ -37,7 +38,7 @@ def add(record: reading.Record, file: Path, sink: Sink) -> None:
             licence=reading.text(record, "license", "licence"),
             author_ids=tuple(map(str, reading.listed(record.get("author_ids")))),
         )
-        sink.add_paper(paper)
+        store.add_paper(paper)
     elif file.name == AUTHORS:
         author = Author(
             author_id=_needed(record, "author_id"),
@@ -46,7 +47,7 @@ def add(record: reading.Record, file: Path, sink: Sink) -> None:
             papers=reading.whole(record, "paper_count"),
             citations=reading.whole(record, "citation_count"),
         )
-        sink.add_author(author)
+        store.add_author(author)
     elif file.name == REFERENCES:
         citing, ref_id = _needed(record, "paper_id"), _needed(record, "ref_id")
         reference = Reference(
@@ -57,7 +58,7 @@ def add(record: reading.Record, file: Path, sink: Sink) -> None:
             year=reading.whole(record, "year"),
             citations=reading.whole(record, "citation_count"),
         )
-        sink.add_reference(citing, reference)
+        store.add_reference(citing, reference)
     else:
         gold = [str(reference) for reference in reading.listed(record.get("gold"))]
         name, sentence = _needed(record, "context_id"), reading.text(record, "sentence")
@@ -78,8 +79,8 @@ def add(record: reading.Record, file: Path, sink: Sink) -> None:
             context_type=reading.text(record, "context_type") or None,
             zone=reading.text(record, "zone") or None,
         )
-        sink.add_sentence(token_count(context.sentence))
-        sink.add_context(_needed(record, "paper_id"), context)
+        store.add_sentence(len(tokens(context.sentence)))
+        store.add_context(_needed(record, "paper_id"), context)
 
 
 def _needed(record: reading.Record, key: str) -> str:

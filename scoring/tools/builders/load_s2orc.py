@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
-from scoring.tools.builders.corpus import Article, Author, Intent, Mark, Paper, Paragraph, Reference, Sink
+from scoring.tools.builders.corpus import Article, Author, Mark, Paper, Paragraph, Reference
 from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, text, whole
+from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted
 
 #: S2AG's intents, and the type that each is here.
@@ -26,25 +27,20 @@ def fits_record(record: Record) -> bool:
     return bool((papers | {"citingcorpusid", "authorid"}) & set(record))
 
 
-def add(record: Record, file: Path, sink: Sink) -> None:
+def add(record: Record, file: Path, store: Store) -> None:
     if {"citingcorpusid", "citedcorpusid"} <= set(record):
         pairs = zip(listed(record.get("contexts")), listed(record.get("intents")), strict=False)
         for context, named in pairs:
             types = [CONTEXT_TYPES[name] for name in map(str, listed(named)) if name in CONTEXT_TYPES]
             if types and isinstance(context, str):
-                intent = Intent(
-                    citing=text(record, "citingcorpusid"),
-                    cited=text(record, "citedcorpusid"),
-                    context=context,
-                    context_type=types[0],
-                )
-                sink.add_intent(intent)
+                papers = text(record, "citingcorpusid"), text(record, "citedcorpusid")
+                store.add_intent(*papers, context, types[0])
     elif "authorid" in record and "corpusid" not in record:
-        sink.add_author(_metadata_of_author(record, file))
+        store.add_author(_metadata_of_author(record, file))
     elif article := _article(record):
-        add_article(article, sink)
+        add_article(article, store)
     elif (paper := _paper(record)).paper_id:
-        sink.add_paper(paper)
+        store.add_paper(paper)
     else:
         problem = Problem(
             file=str(file),

@@ -10,14 +10,15 @@ A reference list names no paper of the collection by an id: a reference means th
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.contexts import add_article
-from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sentence, Sink
+from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sentence
 from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
 ZONES_OF_CHILDREN = ("CORESC1", "ANNOTATIONART")
@@ -38,17 +39,17 @@ def fits(path: Path) -> bool:
     return "<PAPER" in start and ("<METADATA" in start or "<BODY" in start or "<ABSTRACT" in start)
 
 
-def load(path: Path, sink: Sink) -> None:
+def load(path: Path, store: Store) -> None:
     files = _files(path)
     if not files:
         raise refusal("no corpus was found", path, "files that end in .xml, one for each paper")
-    titles = _titles(files)
+    titles = _Titles(files)
     for file in files:
         try:
             article = _article(_root(file), file, titles)
         except RecursionError as fault:
             raise refusal("its elements stand in each other too deeply to be read", file) from fault
-        add_article(article, sink)
+        add_article(article, store)
 
 
 def _files(path: Path) -> list[Path]:
@@ -86,9 +87,28 @@ def _root(file: Path) -> ET.Element:
 
 
 class _Titles:
-    """The papers of the collection by the words of their titles; a title of two papers means neither."""
+    """The papers of the collection by the words of their titles; a title of two papers means neither.
 
-    def __init__(self, names: Mapping[tuple[str, ...], Sequence[str]]) -> None:
+    Raises InputRefused with all files that cannot be read, and papers that are there twice.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        names: dict[tuple[str, ...], list[str]] = {}
+        seen: dict[str, Path] = {}
+        problems: list[Problem] = []
+        for file in files:
+            try:
+                root = _root(file)
+            except InputRefused as refused:
+                problems += refused.problems
+                continue
+            name = _name(root, file)
+            if name in seen:
+                message = f"paper “{name}” is the one of {seen[name].name} too"
+                problems.append(Problem(file=str(file), message=message, expected="one file for each paper"))
+            seen[name] = file
+            names.setdefault(_words(_title(root)), []).append(name)
+        refuse(problems)
         self.papers = {words: of[0] for words, of in names.items() if words and len(of) == 1}
         self.by_start: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for words in self.papers:
@@ -109,26 +129,6 @@ class _Titles:
         return self.papers[max(fitting, key=len)] if fitting else None
 
 
-def _titles(files: Sequence[Path]) -> _Titles:
-    titles: dict[tuple[str, ...], list[str]] = {}
-    names: dict[str, Path] = {}
-    problems: list[Problem] = []
-    for file in files:
-        try:
-            root = _root(file)
-        except InputRefused as refused:
-            problems += refused.problems
-            continue
-        name = _name(root, file)
-        if name in names:
-            message = f"paper “{name}” is the one of {names[name].name} too"
-            problems.append(Problem(file=str(file), message=message, expected="one file for each paper"))
-        names[name] = file
-        titles.setdefault(_words(_title(root)), []).append(name)
-    refuse(problems)
-    return _Titles(titles)
-
-
 def _article(root: ET.Element, file: Path, titles: _Titles) -> Article:
     name = _name(root, file)
     entries = []
@@ -138,15 +138,9 @@ def _article(root: ET.Element, file: Path, titles: _Titles) -> Article:
         year = _YEAR.search(date or raw)
         target = titles.paper_of(title, raw) or f"{name}:{ref_id}"
         whole = int(year[0]) if year else None
+        reference = Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=whole)
         surnames = tuple(filter(None, (_text(surname).lower() for surname in element.iter("SURNAME"))))
-        entries.append(
-            _Entry(
-                reference=Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=whole),
-                own_id=element.get("ID", ""),
-                surnames=surnames,
-                year=date or (year[0] if year else ""),
-            )
-        )
+        entries.append(_Entry(reference, element.get("ID", ""), surnames, date or (year[0] if year else "")))
     body, metadata = root.find("BODY"), root.find("METADATA")
     paragraphs = [] if body is None else list(_paragraphs_in(body, "", entries))
     appeared, authors = None, []
@@ -180,8 +174,7 @@ def _title(root: ET.Element) -> str:
     return _text(root.find("TITLE")) or _text(root.find("METADATA/TITLE"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _Entry(NamedTuple):
     reference: Reference
     own_id: str
     surnames: tuple[str, ...]

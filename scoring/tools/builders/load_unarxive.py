@@ -7,23 +7,14 @@ import re
 from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
-from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sink
-from scoring.tools.builders.reading import (
-    Record,
-    corpus_files,
-    listed,
-    mapped,
-    text,
-    without_tokens,
-)
+from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference
+from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, text, without_tokens
+from scoring.tools.builders.store import Store
 
 _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
 #: What stands for a formula, figure or table in a sentence.
-_WORDS = {
-    **{name: name.upper() for name in ("formula", "figure", "table", "section")},
-    "ref": "REFERENCE",
-}
+_WORDS = {name: name.upper() for name in ("formula", "figure", "table", "section")} | {"ref": "REFERENCE"}
 
 #: The files whose lines can be read on their own.
 files = corpus_files
@@ -33,8 +24,8 @@ def fits_record(record: Record) -> bool:
     return "bib_entries" in record and isinstance(record.get("metadata"), dict)
 
 
-def add(record: Record, file: Path, sink: Sink) -> None:
-    add_article(_article(record), sink)
+def add(record: Record, file: Path, store: Store) -> None:
+    add_article(_article(record), store)
 
 
 def _article(record: Record) -> Article:

@@ -40,15 +40,14 @@ class Part:
 
     path: Path
     form: str
-    with_texts: bool
-    around: int
-    sentences: str
+    #: Of its store.
+    settings: Mapping[str, Any]
     out: Path
     start: int = 0
     end: int | None = None
 
 
-def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Part]:
+def parts(corpus: Path, form: Loader, folder: Path, settings: Mapping[str, Any]) -> Iterator[Part]:
     stretches: list[tuple[Path, int, int | None]] = []
     for path in [corpus] if form.files is None else form.files(corpus):
         size = path.stat().st_size if form.files is not None and path.is_file() else 0
@@ -57,24 +56,15 @@ def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Pa
         else:
             stretches += [(path, start, min(start + PART, size)) for start in range(0, size, PART)]
     for number, (path, start, end) in enumerate(stretches):
-        yield Part(
-            path=path,
-            form=form.name,
-            with_texts=store.with_texts,
-            around=store.around,
-            sentences=store.sentences.given,
-            out=folder / f"{number:06d}",
-            start=start,
-            end=end,
-        )
+        out = folder / f"{number:06d}"
+        yield Part(path=path, form=form.name, settings=settings, out=out, start=start, end=end)
 
 
 def read_part(part: Part) -> list[Problem]:
     path = whole(part.out)
     try:
         form = loader(part.form, part.path)
-        kept = Store(path, with_texts=part.with_texts, around=part.around, sentences=part.sentences)
-        with closing(kept) as store:
+        with closing(Store(path, **part.settings)) as store:
             if form.add is None:
                 form.load(part.path, store)
             else:
@@ -102,24 +92,21 @@ def read_corpus(
     if sentences != BY_RULES and not read.has_paragraphs:
         message = f"a corpus of the form {read.name} has sentences already, which “{sentences}” cannot split"
         raise refusal(message, corpus, "no --sentences, or full texts (unarxive, s2orc)")
+    settings: dict[str, Any] = {"with_texts": with_texts, "around": around, "sentences": sentences}
     with ExitStack() as stack:
-        if work is None:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="citeboard-build-")))
-        else:
-            folder = work
-            name = splitter(sentences).name
-            how = {"form": read.name, "with_texts": with_texts, "around": around, "sentences": name}
+        folder = work or Path(stack.enter_context(TemporaryDirectory(prefix="citeboard-build-")))
+        if work is not None:
+            how = {"form": read.name, **settings, "sentences": splitter(sentences).name}
             stack.enter_context(_work_folder(work, corpus, how))
         path = folder / STORE
         path.unlink(missing_ok=True)
-        store = Store(path, with_texts=with_texts, around=around, sentences=sentences)
-        stack.enter_context(closing(store))
+        store = stack.enter_context(closing(Store(path, **settings)))
         stack.callback(path.unlink)
         if work is None and workers.are_alone:
             read.load(corpus, store)
         else:
             (folder / PARTS).mkdir(exist_ok=True)
-            divided = list(parts(corpus, read, folder / PARTS, store))
+            divided = list(parts(corpus, read, folder / PARTS, settings))
             workers.run(read_part, divided)
             for part in divided:
                 store.merge(part.out)
@@ -196,12 +183,12 @@ class Workers:
                 client = Client(self.cluster, timeout=PATIENCE)
             with client:
                 for future in [client.submit(run, task, pure=False) for task in open_tasks]:
-                    _refuse(future.result())
+                    refuse(future.result())
         elif self.jobs > 1:
             _in_processes(run, open_tasks, self.jobs)
         else:
             for task in open_tasks:
-                _refuse(run(task))
+                refuse(run(task))
 
 
 #: All in this very process.
@@ -213,17 +200,13 @@ def whole(out: Path) -> Path:
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 
 
-def _refuse(problems: list[Problem]) -> None:
-    refuse(problems)
-
-
 def _in_processes(run: Run, tasks: Sequence[Task], jobs: int) -> None:
     for _ in range(RESTARTS):
         tasks = [task for task in tasks if not task.out.exists()]
         pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent)
         try:
             for future in [pool.submit(run, task) for task in tasks]:
-                _refuse(future.result())
+                refuse(future.result())
         except BrokenProcessPool:
             continue
         finally:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
-from scoring.tools.builders.corpus import Sink
+from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import without_halves
 
@@ -24,6 +24,8 @@ _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 _DIGITS = 18
 
 Record = Mapping[str, Any]
+#: Adds a line of a file to the store.
+Adding = Callable[[Record, Path, Store], None]
 
 
 def refusal(message: str, file: Path | None = None, expected: str = "") -> InputRefused:
@@ -45,12 +47,10 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
     return (record for record, _number, _place in _placed(path, start, end))
 
 
-def add_records(
-    path: Path, add: Callable[[Record, Path, Sink], None], sink: Sink, start: int = 0, end: int | None = None
-) -> None:
+def add_records(path: Path, add: Adding, store: Store, start: int = 0, end: int | None = None) -> None:
     for record, number, place in _placed(path, start, end):
         try:
-            add(record, path, sink)
+            add(record, path, store)
         except InputRefused as refused:
             line = _line_number(path, number, place)
             problems = [replace(problem, file=str(path), line=line) for problem in refused.problems]
@@ -173,19 +173,19 @@ class Loader:
     """
 
     name: str
-    as_a_whole: Callable[[Path, Sink], None] | None
+    as_a_whole: Callable[[Path, Store], None] | None
     files: Callable[[Path], Sequence[Path]] | None
-    add: Callable[[Record, Path, Sink], None] | None
+    add: Adding | None
     #: Whether its texts are paragraphs, and not sentences.
     has_paragraphs: bool = True
 
-    def load(self, path: Path, sink: Sink) -> None:
+    def load(self, path: Path, store: Store) -> None:
         """Lines may be in any order."""
         if self.as_a_whole is not None:
-            self.as_a_whole(path, sink)
+            self.as_a_whole(path, store)
         elif self.files is not None and self.add is not None:
             for file in self.files(path):
-                add_records(file, self.add, sink)
+                add_records(file, self.add, store)
 
 
 def loader(form: str, path: Path) -> Loader:

@@ -13,7 +13,7 @@ from scoring.offline.arguments import markdown_table, write_lines
 from scoring.tools.baselines.resolution import METHODS, WINDOWS
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal
-from scoring.tools.builders.season import SeasonFolder, placement, printed_rows
+from scoring.tools.builders.season import SeasonFolder, placement, printed_rows, write_sheet
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.ranking.records import section_class
@@ -80,8 +80,6 @@ def build_resolution(
             "sections": dict(sorted(sections.items())),
             **({"zones": dict(sorted(zones.items()))} if set(zones) - {"None"} else {}),
         }
-    text = json.dumps(facts, ensure_ascii=False, indent=1)
-    (season.folder / "datasheet.json").write_text(text + "\n", encoding="utf-8")
     lines = ["# Data sheet", ""]
     for fact, value in facts.items():
         title = fact.replace("_", " ")
@@ -89,7 +87,7 @@ def build_resolution(
             lines += [f"## {title}", "", *markdown_table(("", ""), value.items())]
         else:
             lines += [f"{title}: {value:,}", ""]
-    (season.folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")
+    write_sheet(season.folder, facts, lines)
     card = (
         f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have {rules.fewest_references} "
         "or more references in the collection.\n"

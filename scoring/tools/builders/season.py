@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,13 @@ from tasks.types.problems import Unavailable
 GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
 
 
+def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) -> None:
+    """The data sheet, for programs and for people."""
+    text = json.dumps(facts, ensure_ascii=False, indent=1)
+    (folder / "datasheet.json").write_text(f"{text}\n", encoding="utf-8")
+    (folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SeasonFolder:
     """What names the season; dates stand far apart, for the organisers to change."""
@@ -26,9 +33,7 @@ class SeasonFolder:
     slug: str
     title: str
     task_type: str
-    rules: Sequence[str]
     licence: str = ""
-    card: str = "card.md"
     #: A file of published results, and the tables of the season file that place it.
     published: Path | None = None
     placements: Sequence[str] = ()
@@ -38,8 +43,7 @@ class SeasonFolder:
         return self.folder / GOLD
 
     def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] | None = None) -> list[str]:
-        missing = []
-        entries = []
+        missing, entries = [], []
         for name, system in {**{name: baseline(name) for name in baselines}, **(further or {})}.items():
             run = self.folder / BASELINES / f"{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.jsonl"
             run.parent.mkdir(exist_ok=True)
@@ -56,7 +60,7 @@ class SeasonFolder:
         named = {"slug": self.task_type, "title": self.title, "type": self.task_type}
         tables = [
             season,
-            _table("tasks", **named, rules=list(self.rules), card=self.card),
+            _table("tasks", **named, rules=["corrected", "official"], card="card.md"),
             _table("tasks.gold", paths=[GOLD], reason="First release."),
             _table("tasks.phases", slug="open", title="Open evaluation")
             + "opens = 2026-01-01T00:00:00Z\ncloses = 2035-12-31T23:59:59Z\nruns_per_day = 10\n",

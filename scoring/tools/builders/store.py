@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.tools.builders import corpus
-from scoring.tools.builders.reading import refusal
-from tasks.types.problems import InputRefused
+from tasks.types.problems import InputRefused, Problem
 
 _PARTS = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8").split("\n-- name: ")
 #: What is asked of a store, by the module that asks.
@@ -43,44 +42,43 @@ class Store:
         self.connection.close()
 
     def add_paper(self, paper: corpus.Paper) -> None:
-        values = {name: getattr(paper, name) for name in corpus.Paper.__slots__}
+        values = {**vars(paper), "author_ids": json.dumps(paper.author_ids, ensure_ascii=False)}
         if not self.with_texts:
             values["text"] = ""
-        values["author_ids"] = json.dumps(paper.author_ids, ensure_ascii=False)
         self.connection.execute(f"{SQL['store: paper']} {SQL['store: upsert']}", values)
 
     def add_author(self, author: corpus.Author) -> None:
-        values = {name: getattr(author, name) for name in corpus.Author.__slots__}
-        self.connection.execute(f"{SQL['store: author']} {SQL['store: upsert author']}", values)
+        self.connection.execute(f"{SQL['store: author']} {SQL['store: upsert author']}", vars(author))
 
     def add_reference(self, paper_id: str, reference: corpus.Reference) -> None:
-        values = {name: getattr(reference, name) for name in corpus.Reference.__slots__}
         self.connection.execute(
             "INSERT OR IGNORE INTO refs VALUES (NULL, :paper, :ref_id, :target, :raw, :title, :year,"
             " :citations)",
-            {"paper": paper_id, **values},
+            {"paper": paper_id, **vars(reference)},
         )
 
     def add_context(self, paper_id: str, context: corpus.Context) -> None:
-        values = {name: getattr(context, name) for name in corpus.Context.__slots__}
-        values["gold"] = json.dumps(context.gold)
         try:
             self.connection.execute(
                 "INSERT INTO contexts VALUES (NULL, :context_id, :paper, :section, :before, :sentence,"
                 " :after, :gold, :markers, :marker, :style, :context_type, :zone)",
-                {"paper": paper_id, **values},
+                {"paper": paper_id, **vars(context), "gold": json.dumps(context.gold)},
             )
         except sqlite3.IntegrityError as twice:
             raise _stands_twice(context.context_id) from twice
 
-    def add_intent(self, intent: corpus.Intent) -> None:
-        row = (intent.citing, intent.cited, intent.context, intent.context_type)
+    def add_intent(self, *row: str) -> None:
+        """Of a citation the citing and the cited paper, its sentence and the type that this has."""
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 
     def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
-        """Paragraphs are not kept: see `topics.Texts`."""
+        """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each.
+
+        They are not kept: see `topics.Texts`.
+        """
 
     def add_sentence(self, tokens: int) -> None:
+        """Any sentence of a paper, cited or not: what lengths are compared with."""
         self.connection.execute(
             "INSERT INTO lengths VALUES (?, 1) ON CONFLICT (tokens) DO UPDATE SET sentences = sentences + 1",
             (tokens,),
@@ -126,4 +124,4 @@ class Store:
 
 
 def _stands_twice(context: str) -> InputRefused:
-    return refusal(f"context “{context}” stands in the corpus twice")
+    return InputRefused([Problem(message=f"context “{context}” stands in the corpus twice")])

@@ -4,10 +4,9 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.tools.builders.classes import LengthThresholds, Rules
 from scoring.tools.builders.corpus import PLACEHOLDER, spacy_package
@@ -63,8 +62,7 @@ class Tagger:
 RANGE = 20_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Range:
+class _Range(NamedTuple):
     store: Path
     pipeline: str
     is_everything: bool
@@ -87,25 +85,15 @@ def tag(
     bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
     if workers.are_alone and not is_kept:
         for after, last in bounds:
-            store.write(
-                SQL["tagging: tagged"], _tagged(store.connection, tagger, after, last, rules.every_context)
-            )
+            tagged = _tagged(store.connection, tagger, after, last, rules.every_context)
+            store.write(SQL["tagging: tagged"], tagged)
         return
     facts = [tagger.name, rules.every_context, thresholds.low, thresholds.high, rules.location_bounds, RANGE]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     folder = store.path.with_name(f"tags-{digest}")
     folder.mkdir(exist_ok=True)
-    ranges = [
-        _Range(
-            store=store.path,
-            pipeline=tagger.pipeline,
-            is_everything=rules.every_context,
-            after=after,
-            last=last,
-            out=folder / f"{after:09d}.json",
-        )
-        for after, last in bounds
-    ]
+    common = store.path, tagger.pipeline, rules.every_context
+    ranges = [_Range(*common, after, last, folder / f"{after:09d}.json") for after, last in bounds]
     # Other processes read what is committed.
     store.connection.commit()
     workers.run(_tag_range, ranges)

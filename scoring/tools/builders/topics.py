@@ -25,6 +25,7 @@ from scoring.metrics.discourse import RULES, sentence_spans
 from scoring.offline.arguments import markdown_table
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.reading import SENTENCES, digest_of, letters, loader, refusal
+from scoring.tools.builders.season import write_sheet
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.clsumm.citances import merged_facets, named_sentences, spans
 from tasks.types.clsumm.pairs import publication_year
@@ -69,26 +70,10 @@ class Citing:
     is_single: bool
 
 
-@dataclass(frozen=True)
-class TopicChoice:
-    paper_id: str
-    title: str
-    year: int | None
-    citations: int
-    citing: tuple[tuple[Citing, str], ...]
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The topics, how many papers could be one, and how many could not by the first reason."""
-
-    topics: Sequence[TopicChoice]
-    eligible: int
-    left_out: Counter[str]
-
-
-def choose(store: Texts, rules: TopicRules) -> Chosen:
-    """Topics in the order of the lot, which the seed and a paper's id decide alone."""
+def choose(store: Texts, rules: TopicRules) -> tuple[list[tuple[Any, int, list[Citing]]], Counter[str]]:
+    """What can be a topic, with its citations and who cites it, in the order of the lot, which the seed and a
+    paper's id decide alone; and how many papers cannot, by the first reason.
+    """
     left_out: Counter[str] = Counter()
     eligible = []
     for cited, rows in groupby(store.rows(SQL["topics: citing"]), key=lambda row: row["cited"]):
@@ -99,12 +84,7 @@ def choose(store: Texts, rules: TopicRules) -> Chosen:
             left_out[reason] += 1
         else:
             eligible.append((paper, citations, citing))
-    eligible.sort(key=lambda topic: lot(rules.seed, topic[0]["paper_id"]))
-    topics = []
-    for paper, citations, citing in eligible[: rules.topics]:
-        facts = (paper["paper_id"], paper["title"], paper["year"], citations)
-        topics.append(TopicChoice(*facts, tuple(chosen_citing(citing, rules))))
-    return Chosen(topics, len(eligible), left_out)
+    return sorted(eligible, key=lambda topic: lot(rules.seed, topic[0]["paper_id"])), left_out
 
 
 def _reason_against(paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules) -> str:
@@ -256,26 +236,26 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Path) -> int:
-    name = names[topic.paper_id]
+def write_topic(store: Texts, cited: str, citing: Iterable[str], names: Mapping[str, str], out: Path) -> None:
+    name = names[cited]
     files = {part: out / name / part for part in ("Reference_XML", "Citance_XML", "annotation", "summary")}
     for folder in files.values():
         folder.mkdir(parents=True, exist_ok=True)
-    paper = written(store, topic.paper_id)
+    paper = written(store, cited)
     (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
     abstract = [sentence for section, sentence in paper.sentences if section == ABSTRACT]
     lines = [element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
     summary = "\n".join([*lines, ""])
     (files["summary"] / f"{name}.abstract.txt").write_text(summary, encoding="utf-8")
     citances: list[str] = []
-    for citing, _ in topic.citing:
-        citing_paper = written(store, citing.paper_id)
-        for context in store.rows(SQL["topics: contexts"], (citing.paper_id, topic.paper_id)):
+    for paper_id in citing:
+        citing_paper = written(store, paper_id)
+        for context in store.rows(SQL["topics: contexts"], (paper_id, cited)):
             sid, text = citing_paper.place_of(context)
             values = {
                 "Citance Number": str(len(citances) + 1),
                 "Reference Article": f"{name}.xml",
-                "Citing Article": f"{names[citing.paper_id]}.xml",
+                "Citing Article": f"{names[paper_id]}.xml",
                 "Citation Marker Offset": f"['{sid}']",
                 "Citation Marker": escape(" ".join((context["marker"] or MARK).split())),
                 "Citation Offset": f"['{sid}']",
@@ -285,11 +265,10 @@ def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Pa
             }
             fields = (f"{field}: {value.replace('|', '&#124;')}" for field, value in values.items())
             citances.append(" | ".join(fields) + " |\n")
-        path = files["Citance_XML"] / f"{names[citing.paper_id]}.xml"
+        path = files["Citance_XML"] / f"{names[paper_id]}.xml"
         path.write_text(citing_paper.xml(), encoding="utf-8")
     annotation = files["annotation"] / f"{name}.annv3.txt"
     annotation.write_text("\n".join(citances), encoding="utf-8")
-    return len(citances)
 
 
 def written(store: Texts, paper_id: str) -> Written:
@@ -319,7 +298,7 @@ def _letters(sentence: str) -> str:
     return letters(sentence.replace(PLACEHOLDER, "").replace(OTHER, ""))
 
 
-TOPICS, SHEET, FACTS = "topics", "datasheet.md", "datasheet.json"
+TOPICS = "topics"
 
 
 def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "auto") -> dict[str, Any]:
@@ -331,45 +310,37 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
         closing(Texts(Path(folder) / "corpus")) as store,
     ):
         read.load(corpus, store)
-        chosen = choose(store, rules)
-        papers = [citing.paper_id for topic in chosen.topics for citing, _ in topic.citing]
-        names = file_names(list(dict.fromkeys([*(topic.paper_id for topic in chosen.topics), *papers])))
+        eligible, left_out = choose(store, rules)
+        chosen = [
+            (paper, citations, list(chosen_citing(citing, rules)))
+            for paper, citations, citing in eligible[: rules.topics]
+        ]
+        papers = [paper["paper_id"] for paper, *_ in chosen]
+        papers += [one.paper_id for *_, citing in chosen for one, _ in citing]
+        names = file_names(list(dict.fromkeys(papers)))
         (out / TOPICS).mkdir(parents=True)
         topics = []
-        for topic in chosen.topics:
-            write_topic(store, topic, names, out / TOPICS)
+        for paper, citations, citing in chosen:
+            cited = paper["paper_id"]
+            write_topic(store, cited, [one.paper_id for one, _ in citing], names, out / TOPICS)
             citing_papers = [
-                {
-                    "name": names[citing.paper_id],
-                    "paper": citing.paper_id,
-                    "year": citing.year,
-                    "because": why,
-                }
-                for citing, why in topic.citing
+                {"name": names[one.paper_id], "paper": one.paper_id, "year": one.year, "because": why}
+                for one, why in citing
             ]
-            topics.append(
-                {
-                    "name": names[topic.paper_id],
-                    "paper": topic.paper_id,
-                    "title": topic.title,
-                    "year": topic.year,
-                    "citations": topic.citations,
-                    "citing": citing_papers,
-                }
-            )
+            facts = {"name": names[cited], "paper": cited, "title": paper["title"], "year": paper["year"]}
+            topics.append({**facts, "citations": citations, "citing": citing_papers})
         facts = {
             "corpus": {"form": read.name, "sha256": digest_of(corpus), **store.sizes()},
             "rules": {**asdict(rules), "sentences": "as given" if read.name in SENTENCES else RULES},
-            "cited_papers": chosen.eligible + chosen.left_out.total(),
-            "left_out": dict(sorted(chosen.left_out.items())),
-            "eligible": chosen.eligible,
+            "cited_papers": len(eligible) + left_out.total(),
+            "left_out": dict(sorted(left_out.items())),
+            "eligible": len(eligible),
             "topics": topics,
         }
-    if chosen.topics:
+    if topics:
         inputs = read_input_topics(open_inputs([out / TOPICS]), {"annotation": "auto"})
         facts["statistics"] = statistics(inputs, [])
-    (out / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    (out / SHEET).write_text("\n".join(_sheet(facts)), encoding="utf-8")
+    write_sheet(out, facts, _sheet(facts))
     return facts
 
 

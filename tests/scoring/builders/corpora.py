@@ -28,7 +28,7 @@ class Heap:
     def add_context(self, paper_id, context):
         self.contexts.setdefault(paper_id, []).append(context)
 
-    def add_intent(self, intent):
+    def add_intent(self, *intent):
         self.intents.append(intent)
 
     def add_text(self, paper_id, section, sentences):

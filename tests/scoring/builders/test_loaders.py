@@ -104,8 +104,8 @@ def test_s2ag_citations_bring_intents_and_no_papers(tmp_path):
     heap = Heap()
     load("s2orc", write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), CITATION]), heap)
     assert set(heap.papers) == {"77"}
-    [intent] = heap.intents
-    assert (intent.citing, intent.cited, intent.context_type) == ("77", "11", "method")
+    [(citing, cited, _sentence, context_type)] = heap.intents
+    assert (citing, cited, context_type) == ("77", "11", "method")
 
 
 def test_a_line_of_no_known_kind_is_refused_by_what_it_holds(tmp_path):
