@@ -17,9 +17,8 @@ from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline import commands as offline
 from scoring.offline import declaring, terminal
-from scoring.offline.arguments import add_declared
+from scoring.offline.arguments import add_declared, say
 from scoring.offline.scoring import (
-    Checking,
     Progress,
     Scoring,
     as_json,
@@ -128,7 +127,8 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    top.add_argument("--version", action=Version, nargs=0, help="print the version")
+    version = f"citeboard {terminal.installed_version()}"
+    top.add_argument("--version", action="version", version=version, help="print the version")
     top.add_argument(
         TRUST, action="store_true", help="run the measures.py that a task brings, with all that you may do"
     )
@@ -146,14 +146,6 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-class Version(argparse.Action):
-    """Looked up when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
-        print(f"citeboard {terminal.installed_version()}")
-        parser.exit()
-
-
 def whole_number(text: str) -> int:
     count = int(text)
     if count < 0:
@@ -162,12 +154,9 @@ def whole_number(text: str) -> int:
 
 
 def list_types(given: argparse.Namespace) -> int:
-    if given.json:
-        print(as_json([described(kind) for kind in task_types().values()]))
-    else:
-        for kind in task_types().values():
-            print(f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}")
-    return 0
+    kinds = task_types().values()
+    lines = (f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}" for kind in kinds)
+    return say(given, as_json([described(kind) for kind in kinds]), *lines)
 
 
 def options_of(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
@@ -184,29 +173,16 @@ def part_of(given: argparse.Namespace) -> "Part | None":
 
 def check_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
-    checking = Checking(
-        task_type=chosen,
-        run=given.run,
-        run_name=given.run_name,
-        # Metrics need packages that a check of the type's own options does without.
-        options=chosen.checked_options(given_options(given.option), builds=bool(given.option)),
-        gold=given.gold or (),
-        inputs=given.inputs or (),
-    )
+    # Metrics need packages that a check of the type's own options does without.
+    options = chosen.checked_options(given_options(given.option), builds=bool(given.option))
+    asked = {name: getattr(given, name) for name in ("gold", "inputs", "run_name")}
     with progress_of(given) as progress:
-        result = check(checking, progress)
-    if given.json:
-        print(as_json(result))
-        return 0
+        result = check(chosen, given.run, options, **asked, progress=progress)
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
-    for line in terminal.problem_lines(first, sys.stdout):
-        print(line)
-    if more:
-        print(f"and {more} more warnings")
+    lines = [*terminal.problem_lines(first, sys.stdout), *([f"and {more} more warnings"] if more else [])]
     count = f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
-    print(f"{given.run} can be scored{count}")
-    return 0
+    return say(given, as_json(result), *lines, f"{given.run} can be scored{count}")
 
 
 def score_run(given: argparse.Namespace) -> int:
@@ -277,12 +253,9 @@ def score_under_each(scorings: Sequence[Scoring], given: argparse.Namespace) -> 
 
 
 def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
-    if given.json:
-        print(as_json(scores))
-        return
-    for line in terminal.score_lines(scores["metrics"]):
-        print(line)
-    for line in terminal.problem_lines([Problem(**problem) for problem in scores["warnings"]], sys.stderr):
+    say(given, as_json(scores), *terminal.score_lines(scores["metrics"]))
+    problems = [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
+    for line in terminal.problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
 
 
@@ -295,15 +268,13 @@ def compare_runs(given: argparse.Namespace) -> int:
     rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
     read = read_runs(chosen, given.gold, given.run, rules=rules, options=options, part=part_of(given))
     result = compare(read, trials=given.tests, seed=given.seed)
-    if given.json:
-        print(as_json(result))
-        return 0
+    lines = []
     for name, metric in result["metrics"].items():
-        a, b, difference = (terminal.shown(metric[part], infinite=False) for part in ("a", "b", "difference"))
-        print(f"{name:<40} {a} - {b} = {difference}  {terminal.between(metric)}")
-        p = terminal.shown(metric["p"], infinite=False)
-        print(f"{'':<40} p {p} ({metric['test']} over {metric['units']} units)")
-    return 0
+        parts = (terminal.shown(metric[part], infinite=False) for part in ("a", "b", "difference", "p"))
+        a, b, difference, p = parts
+        lines.append(f"{name:<40} {a} - {b} = {difference}  {terminal.between(metric)}")
+        lines.append(f"{'':<40} p {p} ({metric['test']} over {metric['units']} units)")
+    return say(given, as_json(result), *lines)
 
 
 @contextmanager

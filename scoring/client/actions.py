@@ -198,22 +198,20 @@ def _print_scores(site: connection.Connection, run: Mapping[str, Any], args: arg
         for line in warning_lines(run["problems"]):
             print(line, file=sys.stderr)
         return 0 if is_hidden else NOT_SCORED
-    if args.json:
-        print(as_json(run["scores"]))
-    else:
-        print(painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout))
+    lines = []
+    if not args.json:
+        lines.append(painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout))
         board = site.get(f"phases/{run['phase']}/leaderboard/")
         own = next((row for row in board["rows"] if row["submission"] == run["id"]), None)
         counting = ON_BOARDS.get(board.get("counting", ""), "")
         may_stand = run["kind"] == "primary" and not run["exclusion"] and board["shows"] != "nothing"
         if own is None and counting and may_stand:
-            print(f"not on the board, which has {counting}")
+            lines.append(f"not on the board, which has {counting}")
         elif own is not None and own["rank"] is not None:
             ranked = sum(row["rank"] is not None for row in board["rows"])
-            print(f"rank {rank_of(own)} among {ranked} on the board, {run['page']}")
-        for line in score_lines(run["scores"]["metrics"]):
-            print(line)
-    return 0
+            lines.append(f"rank {rank_of(own)} among {ranked} on the board, {run['page']}")
+        lines += score_lines(run["scores"]["metrics"])
+    return say(args, as_json(run["scores"]), *lines)
 
 
 def _site(args: argparse.Namespace, *, needs_token: bool = False) -> connection.Connection:

@@ -9,6 +9,7 @@ from typing import Any
 
 from scoring.client.connection import Connection
 from scoring.client.refusals import Refused
+from scoring.offline.arguments import say
 from scoring.offline.receipts import (
     CheckedReceipt,
     check_receipt,
@@ -40,16 +41,28 @@ def verify(args: argparse.Namespace) -> int:
                 receipt.faults += _faults_in_site(site, now, receipt)
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
         raise Refused(f"{args.site or args.key} does not say what a site says of its log: {fault}") from fault
-    if args.json:
-        print(as_json([_described(receipt) for receipt in checked]))
-    else:
-        for number, receipt in enumerate(checked, 1):
-            for line in _lines(f"receipt {number}", receipt, now):
-                print(printable(line))
-        holding = sum(not receipt.faults for receipt in checked)
-        colour = GREEN if holding == len(checked) else RED
-        print(painted(f"{holding} of {len(checked)} receipts hold", colour, sys.stdout))
-    return DOES_NOT_HOLD if any(receipt.faults for receipt in checked) else 0
+    described = [
+        {
+            "holds": not receipt.faults,
+            "faults": receipt.faults,
+            "key": receipt.key,
+            "index": receipt.index,
+            "opened": receipt.opened,
+            "sealed": receipt.sealed,
+        }
+        for receipt in checked
+    ]
+    holding = sum(not receipt.faults for receipt in checked)
+    last = f"{holding} of {len(checked)} receipts hold"
+    lines = (
+        printable(line)
+        for number, receipt in enumerate(checked, 1)
+        for line in _lines(f"receipt {number}", receipt, now)
+    )
+    say(
+        args, as_json(described), *lines, painted(last, GREEN if holding == len(checked) else RED, sys.stdout)
+    )
+    return 0 if holding == len(checked) else DOES_NOT_HOLD
 
 
 def _receipts(path: Path) -> list[Mapping[str, Any]]:
@@ -90,17 +103,6 @@ def _faults_in_site(site: Connection, now: Mapping[str, Any], receipt: CheckedRe
     proof = site.get("log/consistency/", {"first": before["size"], "second": now["size"]})
     if not continues(before, now, proof["path"]):
         yield f"the log is not the one any more that had {before['size']} entries"
-
-
-def _described(receipt: CheckedReceipt) -> dict[str, Any]:
-    return {
-        "holds": not receipt.faults,
-        "faults": receipt.faults,
-        "key": receipt.key,
-        "index": receipt.index,
-        "opened": receipt.opened,
-        "sealed": receipt.sealed,
-    }
 
 
 def _lines(name: str, receipt: CheckedReceipt, now: Mapping[str, Any] | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice
@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote
 
-import yaml
 from django.core.cache import caches
 
 from citeboard.core import storage
@@ -23,11 +22,10 @@ from citeboard.core.release import release
 from scoring.board.open_gold import may_have_gold
 from scoring.exchange.citations import of_task
 from scoring.exchange.linked_data import licence_address
-from scoring.exchange.results import file_name, hub_task, place, site_address
+from scoring.exchange.results import as_yaml, file_name, hub_task, place, site_address, zip_entry
 from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
-from tasks.gold.packing import NO_TIME
 from tasks.gold.secrecy import inputs_are_free, with_phases
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
@@ -149,18 +147,11 @@ class GivenSplit:
     def name(self) -> str:
         return file_name(self.phase.split)
 
-    @contextmanager
-    def inputs(self) -> Iterator[list[InputFile]]:
-        with _unpacked(self.gold.public) as files:
-            yield files
+    def inputs(self) -> AbstractContextManager[list[InputFile]]:
+        return _unpacked(self.gold.public)
 
-    @contextmanager
-    def answers(self) -> Iterator[list[InputFile]]:
-        if not self.has_gold:
-            yield []
-            return
-        with _unpacked(self.gold.file) as files:
-            yield files
+    def answers(self) -> AbstractContextManager[list[InputFile]]:
+        return _unpacked(self.gold.file) if self.has_gold else nullcontext([])
 
 
 def given_out(task: Task, viewer: object) -> list[GivenSplit]:
@@ -376,15 +367,15 @@ def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> 
                     for file in files:
                         if file.suffix == LINES:
                             path = f"{kind or 'data'}/{split.name}/{file.name}"
-                            with archive.open(_entry(path), "w") as target, file.open() as source:
+                            with archive.open(zip_entry(path), "w") as target, file.open() as source:
                                 shutil.copyfileobj(source, target)
                             name = _word("-".join(part for part in (kind, file.stem) if part))
                             configurations.setdefault(name, {})[_word(split.name)] = path
         if not configurations:
             raise NoLines
-        archive.writestr(_entry("README.md"), _card_of(task, configurations))
+        archive.writestr(zip_entry("README.md"), _card_of(task, configurations))
         if task.hub_dataset:
-            archive.writestr(_entry("eval.yaml"), _benchmark(task, splits, configurations))
+            archive.writestr(zip_entry("eval.yaml"), _benchmark(task, splits, configurations))
 
 
 def _benchmark(
@@ -404,7 +395,7 @@ def _benchmark(
             for ref in refs
         ],
     }
-    return str(yaml.safe_dump(facts, sort_keys=False, allow_unicode=True))
+    return as_yaml(facts)
 
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
@@ -427,18 +418,11 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
             for number, (name, paths) in enumerate(configurations.items())
         ],
     }
-    front = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
     address = site_address("task", season.slug, task.slug)
     return (
-        f"---\n{front}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
+        f"---\n{as_yaml(facts)}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
         f"{card(task).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
     )
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, NO_TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
 
 
 def _word(text: str) -> str:
@@ -469,7 +453,7 @@ def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[Give
     with zipfile.ZipFile(out, "w") as archive:
 
         def put(file_name: str, lines: Iterable[str]) -> None:
-            with archive.open(_entry(file_name), "w") as file:
+            with archive.open(zip_entry(file_name), "w") as file:
                 for line in lines:
                     file.write(line.encode())
 

@@ -10,7 +10,6 @@ from html import escape
 from itertools import chain
 from typing import Any
 
-import yaml
 from django.http import Http404, HttpResponse
 
 from scoring.board.confirming import confirmation_of
@@ -23,7 +22,7 @@ from scoring.board.standings import Board, Cell, Column, Row
 from scoring.board.visibility import is_public
 from scoring.comparison.reading import Page, ReadInstance
 from scoring.exchange.citations import as_bibtex
-from scoring.exchange.results import Results, file_name, hub_task, packed
+from scoring.exchange.results import Results, as_yaml, file_name, hub_task, packed
 from scoring.exchange.workbook import XLSX, workbook
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
@@ -217,12 +216,8 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
             for column, _, value in results.numbers(row)
         ]:
             folder = f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
-            files.append((f"{folder}/.eval_results/{name}.yaml", _yaml(entries)))
+            files.append((f"{folder}/.eval_results/{name}.yaml", as_yaml(entries)))
     return packed(files)
-
-
-def _yaml(content: object) -> str:
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def as_ir_metadata(results: Results) -> bytes:
@@ -232,7 +227,7 @@ def as_ir_metadata(results: Results) -> bytes:
     for row in results.rows:
         if not row.is_human:
             description = runs[row.submission].description if row.says_who else ""
-            content = _yaml(ir_metadata_of(results, row, description))
+            content = as_yaml(ir_metadata_of(results, row, description))
             files.append((f"{row.submission}-{file_name(row.system)}.yaml", content))
     return packed(files)
 
@@ -263,12 +258,8 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
 
 def as_papers_with_code(results: Results) -> str:
     """Tables as Papers with Code exchanged them: https://github.com/paperswithcode/sota-extractor."""
-    return json_text([papers_with_code_table(results)])
-
-
-def papers_with_code_table(results: Results) -> dict[str, Any]:
     columns = results.board.columns
-    return {
+    table = {
         "task": str(results.task.task_type.title),
         "description": results.task.summary,
         "categories": [],
@@ -301,6 +292,7 @@ def papers_with_code_table(results: Results) -> dict[str, Any]:
             }
         ],
     }
+    return json_text([table])
 
 
 HEIGHT, PADDING = 20, 6
@@ -352,7 +344,7 @@ FORMATS: Mapping[str, Format] = {
     "bib": Format("application/x-bibtex; charset=utf-8", lambda b: as_bibtex(b, keep_cited(b.board))),
     "papers-with-code.json": Format(JSON, as_papers_with_code),
     "every-eval-ever.zip": Format(ZIP, as_every_eval_ever),
-    "hugging-face.zip": Format(ZIP, lambda b: as_hugging_face(b, "")),
+    "hugging-face.zip": Format(ZIP, as_hugging_face),
     "ir-metadata.zip": Format(ZIP, as_ir_metadata),
 }
 

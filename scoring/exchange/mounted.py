@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,23 +25,6 @@ _BOARD = re.compile(r"boards/([A-Za-z0-9_-]{1,200})\.json")
 
 class MountRefused(Exception):
     pass
-
-
-@dataclass(frozen=True)
-class BoardLine:
-    rank: str
-    system: str
-    team: str
-    cells: Sequence[str]
-
-
-@dataclass(frozen=True)
-class MountedBoard:
-    name: str
-    title: str
-    rules: str
-    columns: Sequence[str]
-    lines: Sequence[BoardLine]
 
 
 @dataclass(frozen=True)
@@ -80,24 +63,25 @@ class Mounted:
             if (match := _BOARD.fullmatch(path))
         ]
 
-    def board(self, name: str) -> MountedBoard | None:
+    def board(self, name: str) -> dict[str, Any] | None:
+        """What a page shows of it."""
         title = dict(self.boards).get(name)
         if title is None:
             return None
         content = read_json(self.content, f"boards/{name}.json")
         columns = [str(column["name"]) for column in content["columns"]]
+        is_compared = content.get("compared", False)
         lines = [
-            BoardLine(
-                rank=rank_text(
-                    row["rank"], row["rank_low"], row["rank_high"], is_compared=content.get("compared", False)
-                ),
-                system=str(row["system"]),
-                team=str(row["team"] or row["kind"]),
-                cells=[_cell(row["scores"].get(column)) for column in columns],
-            )
+            {
+                "rank": rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
+                "system": str(row["system"]),
+                "team": str(row["team"] or row["kind"]),
+                "cells": [_cell(row["scores"].get(column)) for column in columns],
+            }
             for row in content["rows"]
         ]
-        return MountedBoard(name, title, str(content["rules"]), columns, lines)
+        rules = str(content["rules"])
+        return {"name": name, "title": title, "rules": rules, "columns": columns, "lines": lines}
 
     @cached_property
     def files(self) -> list[str]:

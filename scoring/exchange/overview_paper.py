@@ -121,12 +121,12 @@ class OverviewPaper:
         return {file.name: file for part in self.parts for file in part.every}
 
     def _season_part(self) -> PaperFiles:
-        season, teams = self.season, self.teams
+        season, teams, boards = self.season, self.teams, self.boards
 
         def bibliography() -> str:
             # Of several rule sets the ranking one names a run. No snapshot is kept for it.
             entries: dict[str, Citation] = {}
-            for board in self.boards:
+            for board in boards:
                 confirmation = confirmation_of(board)
                 entries.setdefault(f"board {board.phase.pk}", of_board(board, confirmation=confirmation))
                 for row in board.systems:
@@ -138,13 +138,13 @@ class OverviewPaper:
             (
                 "results.md",
                 _("Facts of the results section, Markdown"),
-                lambda: results_text(season, self.boards),
+                partial(results_text, season, boards),
             ),
-            ("participants.csv", _("Teams and their people, CSV"), lambda: participants_csv(teams)),
+            ("participants.csv", _("Teams and their people, CSV"), partial(participants_csv, teams)),
             (
                 "participants.tex",
                 _("Teams and their people, LaTeX"),
-                lambda: participants_latex(season, teams),
+                partial(participants_latex, season, teams),
             ),
             ("systems.bib", _("Boards and systems, BibTeX"), bibliography),
             ("papers.yml", _("The paper for the ACL Anthology, YAML"), partial(acl_papers, season)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from unicodedata import normalize
 
+import yaml
 from django.conf import settings
 from django.urls import reverse
 
@@ -89,8 +90,18 @@ def packed(files: Iterable[tuple[str, str | bytes]]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files:
-            archive.writestr(zipfile.ZipInfo(name, NO_TIME), content, zipfile.ZIP_DEFLATED)
+            archive.writestr(zip_entry(name), content)
     return out.getvalue()
+
+
+def zip_entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, NO_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def as_yaml(content: object) -> str:
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def file_name(text: str) -> str:

@@ -16,9 +16,8 @@ from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
 from scoring.board.exports import csv_text
 from scoring.board.standings import Board
-from scoring.exchange.results import file_name
+from scoring.exchange.results import file_name, zip_entry
 from scoring.models import OF_RANKING, Score
-from tasks.gold.packing import NO_TIME
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 
@@ -61,11 +60,9 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
                 if run.file:
                     suffix = PurePosixPath(run.filename).suffix.lower()
                     name = f"{row.team_slug or row.kind}/{run.number}-{file_name(run.system)}{suffix}"
-                    entry = zipfile.ZipInfo(name, NO_TIME)
-                    entry.compress_type = zipfile.ZIP_DEFLATED
                     with (
                         storage.runs.open(run.file) as source,
-                        out.open(entry, "w", force_zip64=True) as copy,
+                        out.open(zip_entry(name), "w", force_zip64=True) as copy,
                     ):
                         shutil.copyfileobj(source, copy)
     except BaseException:

@@ -1,9 +1,8 @@
 """What a venue asks of a season's overview paper: for the ACL Anthology, and for OpenReview."""
 
-import yaml
-
 from citeboard.teams.models import User
 from scoring.board.exports import json_text
+from scoring.exchange.results import as_yaml
 from tasks.models import Organiser, Season
 
 
@@ -26,8 +25,7 @@ def acl_papers(season: Season) -> str:
         given = {name: value for name, value in facts.items() if value}
         authors.append({"first_name": first, "last_name": last, **given})
     paper = {"id": 1, "authors": authors, "file": f"{season.slug}.pdf", "title": paper_title(season)}
-    papers = [{**paper, "abstract": season.summary}]
-    return str(yaml.safe_dump(papers, sort_keys=False, allow_unicode=True))
+    return as_yaml([{**paper, "abstract": season.summary}])
 
 
 def openreview_note(season: Season) -> str:

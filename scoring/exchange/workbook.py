@@ -18,13 +18,12 @@ def workbook(title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable
     with Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
         book.set_properties({"title": title[:255], "created": at.replace(tzinfo=None)})
         heads = book.add_format({"bold": True})
-        for name, lines in sheets.items():
+        for place, (name, lines) in enumerate(sheets.items()):
             sheet = book.add_worksheet(name)
             for number, line in enumerate(lines):
-                sheet.write_row(number, 0, map(_cell, line), None if heads is None or number else heads)
-            if heads is not None:
+                sheet.write_row(number, 0, map(_cell, line), None if place or number else heads)
+            if not place:
                 sheet.freeze_panes(1, 0)
-                heads = None
     return out.getvalue()
 
 

@@ -98,15 +98,14 @@ def show_power(args: argparse.Namespace) -> int:
     rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
     read = read_runs(chosen, args.gold, args.run, rules=rules, options=options)
     result = power(read, unit=chosen.unit_of(options))
-    if args.json:
-        print(as_json(result))
-        return 0
-    print(f"{result['units']} {result['unit']}s; the smallest p of two runs is {result['smallest_p']:.3g}")
-    print("the smallest difference that is found with a chance of 80 %, at 1, 2 and 4 times the units:")
+    lines = [
+        f"{result['units']} {result['unit']}s; the smallest p of two runs is {result['smallest_p']:.3g}",
+        "the smallest difference that is found with a chance of 80 %, at 1, 2 and 4 times the units:",
+    ]
     for name, metric in result["metrics"].items():
         differences = ("none" if value is None else f"{value:.6f}" for value in metric["detectable"].values())
-        print(f"{name:<40} {'  '.join(f'{words:>9}' for words in differences)}")
-    return 0
+        lines.append(f"{name:<40} {'  '.join(f'{words:>9}' for words in differences)}")
+    return say(args, as_json(result), *lines)
 
 
 def verify_archive(args: argparse.Namespace) -> int:
@@ -120,13 +119,7 @@ def verify_archive(args: argparse.Namespace) -> int:
         raise OptionRefused(f"{args.key} holds no public key; expected {expected}") from fault
     with bar("verifying", 1.0) as at:
         verified = verify(args.archive, at, keys)
-    if args.json:
-        print(as_json(verified.as_dict()))
-    else:
-        *details, last = verified.summary()
-        for line in details:
-            print(printable(line))
-        print(painted(last, RED if verified.differing else GREEN, sys.stdout))
-    if verified.differing:
-        return DIFFERS
-    return 0 if verified.checked else NOTHING
+    *details, last = verified.summary()
+    last = painted(last, RED if verified.differing else GREEN, sys.stdout)
+    say(args, as_json(verified.as_dict()), *map(printable, details), last)
+    return DIFFERS if verified.differing else 0 if verified.checked else NOTHING

@@ -41,18 +41,6 @@ class Scoring:
     part: "Part | None" = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checking:
-    """What is asked of a check: by the gold, or by the public inputs that participants have."""
-
-    task_type: TaskType
-    run: Path
-    options: Mapping[str, str]
-    gold: Sequence[Path] = ()
-    inputs: Sequence[Path] = ()
-    run_name: str | None = None
-
-
 def no_progress(step: str, done: float) -> None:
     """For those who do not ask."""
 
@@ -61,20 +49,31 @@ def read_split(task_type: TaskType, gold: Sequence[Path], options: Mapping[str, 
     return task_type.gold_of(open_inputs(gold), options)
 
 
-def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any]:
-    """What `check --json` prints. Raises InputRefused with every problem where one is fatal."""
-    task_type, options = checking.task_type, checking.options
+def check(
+    task_type: TaskType,
+    run: Path,
+    options: Mapping[str, str],
+    *,
+    gold: Sequence[Path] | None,
+    inputs: Sequence[Path] | None,
+    run_name: str | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """What `check --json` prints, by the gold, or by the public inputs that participants have.
+
+    Raises InputRefused with every problem where one is fatal.
+    """
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
-    if checking.gold:
+    if gold:
         progress("reading gold", 0.0)
-        split = read_split(task_type, checking.gold, options)
+        split = read_split(task_type, gold, options)
         index = split.index
         result["gold"] = {"sha256": split.digest, "instances": split.instances}
     else:
-        index = task_type.read_inputs(open_inputs(checking.inputs), options)
+        index = task_type.read_inputs(open_inputs(inputs or ()), options)
     progress("reading the run", 0.5)
-    files = open_input(checking.run, shown=checking.run_name)
-    problems = read_run(task_type, files, index, options, name=checking.run_name or str(checking.run))[1]
+    files = open_input(run, shown=run_name)
+    problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     refuse(problems)
     progress("done", 1.0)
     result["run"] = {"sha256": input_digest(files)}

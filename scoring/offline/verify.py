@@ -91,28 +91,21 @@ class Verified:
 
     def summary(self) -> list[str]:
         """What differs, what was not checked and why, and at last how many numbers are equal."""
-        return [
-            *self.differing,
-            *(f"not checked, {why}: {count} numbers" for why, count in self.unchecked.items() if count),
-            *(
-                f"the package {name} gives the same: {count} numbers"
-                for name, count in self.witnessed.items()
-            ),
-            *(
-                f"the package {name} is not installed and witnesses nothing: {count} numbers"
+        counted = {
+            **{f"not checked, {why}": count for why, count in self.unchecked.items()},
+            **{f"the package {name} gives the same": count for name, count in self.witnessed.items()},
+            **{
+                f"the package {name} is not installed and witnesses nothing": count
                 for name, count in self.unwitnessed.items()
-            ),
-            *self._of_receipts(),
-            f"{self.equal} of {self.checked} numbers equal, {self.unchecked.total()} not checked",
-        ]
-
-    def _of_receipts(self) -> Iterator[str]:
-        for key in sorted(self.keys):
-            yield f"receipts are signed by {key}"
+            },
+        }
+        lines = [*self.differing, *(f"{words}: {count} numbers" for words, count in counted.items() if count)]
+        lines += [f"receipts are signed by {key}" for key in sorted(self.keys)]
         if self.receipts:
-            yield f"the site has signed these numbers: {self.receipts} receipts hold"
+            lines.append(f"the site has signed these numbers: {self.receipts} receipts hold")
         if self.without_receipt:
-            yield f"no receipt: {self.without_receipt} scorings"
+            lines.append(f"no receipt: {self.without_receipt} scorings")
+        return [*lines, f"{self.equal} of {self.checked} numbers equal, {self.unchecked.total()} not checked"]
 
     def as_dict(self) -> dict[str, Any]:
         return {
