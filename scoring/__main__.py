@@ -192,17 +192,13 @@ def score_run(given: argparse.Namespace) -> int:
     scorings = [
         Scoring(
             task_type=chosen,
-            gold=given.gold,
-            run=given.run,
-            run_name=given.run_name,
             rules=chosen.checked_rules(name),
             options=options,
             resamples=given.intervals,
-            seed=given.seed,
-            method=given.method,
             statistics=statistics,
             pending=pending,
             part=part_of(given),
+            **{name: getattr(given, name) for name in ("gold", "run", "run_name", "seed", "method")},
         )
         for name, statistics, pending in zip(
             named,

@@ -43,12 +43,9 @@ def login(args: argparse.Namespace) -> int:
     if not token:
         raise Refused(f"no token was given; make one at {address}/account/tokens/")
     connection.Connection(address, token).get("submissions/", {"page_size": 1})
-    tokens = connection.read_tokens(connection.tokens_path())
-    tokens.site = address
-    tokens.tokens[address] = token
-    connection.write_tokens(connection.tokens_path(), tokens)
-    facts = {"site": address, "file": str(connection.tokens_path())}
-    return say(args, facts, f"signed in to {address}; {connection.tokens_path()}")
+    path = connection.tokens_path()
+    connection.write_tokens(path, address, {**connection.read_tokens(path)[1], address: token})
+    return say(args, {"site": address, "file": str(path)}, f"signed in to {address}; {path}")
 
 
 def seasons(args: argparse.Namespace) -> int:
@@ -119,14 +116,14 @@ def submit(args: argparse.Namespace) -> int:
         if args.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
             say(args, checked, f"{args.run} would be taken")
-            _warn(checked)
+            _warn(checked["warnings"])
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
         # A site before 0.4.0 names no page.
         where = taken.get("page") or taken["url"]
         say(args, taken, f"run {taken['id']} ({args.system}) is {taken['status']}: {where}")
-        _warn(taken)
+        _warn(taken["warnings"])
     return _follow(site, [taken["id"]], args) if args.follow else 0
 
 
@@ -195,8 +192,7 @@ def _print_scores(site: connection.Connection, run: Mapping[str, Any], args: arg
         is_hidden = run["status"] == SCORED and run["scores_hidden"]
         why = "its phase shows no scores now" if is_hidden else f"it is {run['status']}. {run['reason']}"
         print(printable(f"run {run['id']} has no scores to show: {why}".rstrip()), file=sys.stderr)
-        for line in warning_lines(run["problems"]):
-            print(line, file=sys.stderr)
+        _warn(run["problems"])
         return 0 if is_hidden else NOT_SCORED
     lines = []
     if not args.json:
@@ -223,8 +219,8 @@ def _site(args: argparse.Namespace, *, needs_token: bool = False) -> connection.
     return connection.Connection(address, token)
 
 
-def _warn(answer: Mapping[str, Any]) -> None:
-    for line in warning_lines(answer["warnings"]):
+def _warn(problems: Iterable[Mapping[str, Any]]) -> None:
+    for line in problem_lines([Problem(**problem) for problem in problems], sys.stderr):
         print(line, file=sys.stderr)
 
 
@@ -257,10 +253,6 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
 def rank_of(row: Mapping[str, Any]) -> str:
     """As boards print it; a site before 0.4.0 does not say how."""
     return str(row.get("ranks", "" if row["rank"] is None else row["rank"]))
-
-
-def warning_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(problem_lines([Problem(**problem) for problem in problems], sys.stderr))
 
 
 def phase_id(site: connection.Connection, named: str) -> int:

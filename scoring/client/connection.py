@@ -11,10 +11,10 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from scoring.client.refusals import NoConnection, Refused, SiteRefused
@@ -87,7 +87,7 @@ class Connection:
         def send() -> Answer:
             with (
                 bar("sending", run.stat().st_size, "B") as moved,
-                MultipartFile(fields, "run", run, moved, more or {}) as form,
+                closing(MultipartFile(fields, "run", run, moved, more or {})) as form,
             ):
                 headers = {
                     "Content-Type": form.content_type,
@@ -195,7 +195,7 @@ class MultipartFile:
         name: str,
         path: Path,
         moved: Done,
-        small: Mapping[str, Path] | None = None,
+        small: Mapping[str, Path],
     ) -> None:
         """``small`` are files by their field, which are read at once and sent before the large one."""
         boundary = uuid.uuid4().hex
@@ -204,18 +204,14 @@ class MultipartFile:
             f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
             for field, value in fields.items()
         )
-        tail = f"\r\n--{boundary}--\r\n"
+        tail = f"\r\n--{boundary}--\r\n".encode()
         begin = head.encode() + b"".join(
             _head_of_file(boundary, field, file) + file.read_bytes() + b"\r\n"
-            for field, file in (small or {}).items()
+            for field, file in small.items()
         )
         begin += _head_of_file(boundary, name, path)
-        self._parts: list[IO[bytes]] = [
-            io.BytesIO(begin),
-            path.open("rb"),
-            io.BytesIO(tail.encode()),
-        ]
-        self.length = len(begin) + path.stat().st_size + len(tail.encode())
+        self._parts: list[IO[bytes]] = [io.BytesIO(begin), path.open("rb"), io.BytesIO(tail)]
+        self.length = len(begin) + path.stat().st_size + len(tail)
         self._moved, self._sent = moved, 0
 
     def read(self, size: int = -1) -> bytes:
@@ -226,12 +222,7 @@ class MultipartFile:
                 return content
         return b""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._parts[1].close()
 
 
@@ -247,26 +238,21 @@ SITE, TOKEN = "CITEBOARD_SITE", "CITEBOARD_TOKEN"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-@dataclass
-class Tokens:
-    """A token for each site; ``site`` is the one that was signed in to last."""
-
-    site: str = ""
-    tokens: dict[str, str] = field(default_factory=dict)
-
-
 def tokens_path() -> Path:
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "citeboard" / "tokens.json"
 
 
-def read_tokens(path: Path) -> Tokens:
-    """Nothing where there is no file. Raises Refused where others than its owner may read it."""
+def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
+    """The site that was signed in to last, and a token for each; nothing where there is no file.
+
+    Raises Refused where others than its owner may read it.
+    """
     try:
         mode = path.stat().st_mode
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return Tokens()
+        return "", {}
     except (OSError, ValueError) as fault:
         raise Refused(f"{path} cannot be read as tokens: {fault}") from fault
     if mode & _OTHERS:
@@ -275,18 +261,16 @@ def read_tokens(path: Path) -> Tokens:
         )
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
         raise Refused(f"{path} holds no tokens; sign in again: citeboard login URL")
-    return Tokens(
-        site=str(content.get("site", "")), tokens={str(k): str(v) for k, v in content["tokens"].items()}
-    )
+    return str(content.get("site", "")), {str(k): str(v) for k, v in content["tokens"].items()}
 
 
-def write_tokens(path: Path, tokens: Tokens) -> None:
+def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
     """The file is new each time, so that it never has another mode than 600."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump({"site": tokens.site, "tokens": tokens.tokens}, file, indent=1)
+        json.dump({"site": site, "tokens": tokens}, file, indent=1)
     new.replace(path)
 
 
@@ -295,9 +279,9 @@ def chosen_site(address: str | None) -> tuple[str, str]:
     site = address or os.environ.get(SITE, "")
     token = os.environ.get(TOKEN, "")
     if not (site and token):
-        tokens = read_tokens(tokens_path())
-        site = site or tokens.site
-        token = token or tokens.tokens.get(site.rstrip("/"), "")
+        last, tokens = read_tokens(tokens_path())
+        site = site or last
+        token = token or tokens.get(site.rstrip("/"), "")
     if not site:
         raise Refused(f"which site? Name it with --site URL or {SITE}, or sign in: citeboard login URL")
     return site.rstrip("/"), token

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from scoring.client.actions import ENDED, pause_after, phase_id, sent_as_file
 from scoring.client.connection import Connection, chosen_site
@@ -21,33 +21,20 @@ if TYPE_CHECKING:
 Fact = Mapping[str, Any]
 
 
-class Table(Sequence[Fact]):
+class Table(list[Fact]):
     """Rows by column, each with plain values."""
-
-    def __init__(self, rows: Iterable[Fact]) -> None:
-        self._rows = list(rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, place: int) -> Fact: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Fact]: ...
-    def __getitem__(self, place: int | slice) -> Fact | Sequence[Fact]:
-        return self._rows[place]
 
     def to_pandas(self) -> pd.DataFrame:
         """Needs the extra `pandas`."""
         with _named_extra():
             import pandas as pd
-        return pd.DataFrame(self._rows)
+        return pd.DataFrame(list(self))
 
     def to_polars(self) -> pl.DataFrame:
         """Needs the extra `pandas`, which brings polars too."""
         with _named_extra():
             import polars as pl
-        return pl.DataFrame(self._rows, infer_schema_length=None)
+        return pl.DataFrame(list(self), infer_schema_length=None)
 
 
 @contextmanager

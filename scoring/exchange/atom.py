@@ -115,23 +115,15 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in phases.select_related("task__season"):
         name, address = f"{phase.task}, {phase}", site_address("board", *place(phase))
-        if phase.opens <= now:
-            until = f"It takes runs until {_utc(phase.closes)}." if phase.has_end else "It has no end."
-            yield Entry(
-                name=f"phase-{phase.pk}-opened",
-                title=f"{name} is open",
-                html=f"<p>{until}</p>",
-                address=address,
-                published=phase.opens,
-            )
-        if phase.closes <= now:
-            yield Entry(
-                name=f"phase-{phase.pk}-closed",
-                title=f"{name} is over",
-                html=f"<p>It closed at {_utc(phase.closes)}.</p>",
-                address=address,
-                published=phase.closes,
-            )
+        end = f"{phase.closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        until = f"It takes runs until {end}." if phase.has_end else "It has no end."
+        for event, title, words, at in (
+            ("opened", f"{name} is open", until, phase.opens),
+            ("closed", f"{name} is over", f"It closed at {end}.", phase.closes),
+        ):
+            if at <= now:
+                entry, html = f"phase-{phase.pk}-{event}", f"<p>{words}</p>"
+                yield Entry(name=entry, title=title, html=html, address=address, published=at)
 
 
 def _result(result: Result) -> Entry:
@@ -164,7 +156,3 @@ def _written(title: str, link: str, route: str, where: Iterable[str], entries: I
 
 def _clean(text: str) -> str:
     return _CONTROLS.sub("", text)
-
-
-def _utc(at: dt.datetime) -> str:
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"

@@ -420,8 +420,8 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
     }
     address = site_address("task", season.slug, task.slug)
     return (
-        f"---\n{as_yaml(facts)}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
-        f"{card(task).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
+        f"---\n{as_yaml(facts)}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}"
+        f"\n\n{card(task).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
     )
 
 

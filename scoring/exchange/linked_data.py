@@ -29,13 +29,9 @@ def task_links(task: Task, released: Collection[Phase]) -> str:
 
 
 def season_links(season: Season) -> str:
-    return ", ".join(
-        [
-            _link(site_address("season", season.slug), "cite-as"),
-            _link(site_address("season-bib", season.slug), "describedby", "application/x-bibtex"),
-            *_licence_links(season),
-        ]
-    )
+    cite_as = _link(site_address("season", season.slug), "cite-as")
+    entry = _link(site_address("season-bib", season.slug), "describedby", "application/x-bibtex")
+    return ", ".join([cite_as, entry, *_licence_links(season)])
 
 
 def _licence_links(season: Season) -> Iterator[str]:

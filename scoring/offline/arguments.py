@@ -11,6 +11,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,12 @@ def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
 
 Given = argparse.Namespace
 OptionsOf = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
+
+
+def settings_of(args: Given, kind: Any) -> dict[str, Any]:
+    """What is given of the fields of a dataclass, each by the option of its name."""
+    given = ((field.name, getattr(args, field.name, None)) for field in fields(kind))
+    return {name: value for name, value in given if value is not None}
 
 
 def say(args: Given, facts: Any, *lines: str) -> int:

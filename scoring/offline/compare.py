@@ -114,10 +114,7 @@ def compare_runs(
     adjusted = significance.holm([difference.test.p for difference in compared])
     return {
         metric.name: {
-            "a": finite(difference.a),
-            "b": finite(difference.b),
-            "difference": finite(difference.difference),
-            "error": finite(difference.error),
+            **{part: finite(getattr(difference, part)) for part in ("a", "b", "difference", "error")},
             "low": difference.low,
             "high": difference.high,
             **({"no_interval": str(difference.no_interval)} if difference.no_interval else {}),

@@ -19,7 +19,7 @@ from scoring.metrics.entailment import (
 )
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
-from tasks.types.problems import Pending, Problem, quoted, refuse
+from tasks.types.problems import Pending, Problem, refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
@@ -67,11 +67,7 @@ def read_pairs(path: Path) -> list[Pair]:
             if all(isinstance(record.get(part), str) for part in ("premise", "hypothesis")):
                 pairs[Pair(record["premise"], record["hypothesis"])] = None
             else:
-                problems.append(
-                    Problem(
-                        file=file.shown, line=line, message="not a pair", expected=EXAMPLE, quote=quoted(raw)
-                    )
-                )
+                problems.append(file.problem("not a pair", EXAMPLE, line=line, raw=raw))
     refuse(problems)
     return list(pairs)
 

@@ -120,19 +120,15 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
     part: str = "",
     rows: NDArray[np.intp] | None = None,
     known: Mapping[str, Floats] | None = None,
-    progress: Callable[[float], None] = lambda share: None,
 ) -> Scores:
     """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures.
 
     With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
     where they have been computed.
-
-    ``progress`` is told the share of the matrices that are computed.
     """
     metrics = metrics_of(task_type, rules, options)
-    known = known or matrices(metrics, pairs, progress)
-    labels = _labels_used(metrics, pairs)
-    own, pairs = _numbered_rows(known, pairs, rows)
+    statistics, labels = known or matrices(metrics, pairs), _labels_used(metrics, pairs)
+    own, pairs = _numbered_rows(statistics, pairs, rows)
     has_gold = present(pairs.gold)
     # Under some official rules a run without the topics of a part has no row in it.
     is_empty = rows is not None and not len(rows)
@@ -241,7 +237,9 @@ def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
 def matrices(
     metrics: Sequence[Metric], pairs: Pairs, progress: Callable[[float], None] = lambda share: None
 ) -> dict[str, Floats]:
-    """One matrix for each statistic that the metrics name, computed once. Raises NotFinite."""
+    """One matrix for each statistic that the metrics name, computed once; ``progress`` is told the share of
+    the metrics that are done. Raises NotFinite.
+    """
     statistics: dict[str, Floats] = {}
     for place, metric in enumerate(metrics):
         progress(place / len(metrics))

@@ -132,16 +132,14 @@ def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[t
             articles = [_article(values[name]) for name in ("Reference Article", "Citing Article")]
             if missing := [name for name in articles if name not in documents]:
                 message = f"the paper “{missing[0]}” is not among the topic's {DOCUMENTS}"
-                problems.append(Problem(file=file.shown, line=number, message=message))
+                problems.append(file.problem(message, line=number))
                 continue
             references.add(articles[0])
             values |= {"Reference Article": names[articles[0]], "Citing Article": names[articles[1]]}
             rows[_annotator(file)].append(_row(values, documents[articles[0]], counts))
     if len(references) > 1:
-        several = ", ".join(sorted(references))
-        problems.append(
-            Problem(file=topic.name, message=f"several reference papers: {several}", expected="one")
-        )
+        message = f"several reference papers: {', '.join(sorted(references))}"
+        problems.append(Problem(file=topic.name, message=message, expected="one"))
     if not rows or len(references) > 1:
         return
     name = names[references.pop()]

@@ -6,7 +6,7 @@ empty place for the rewritten one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,7 @@ def read_sheet(path: Path, questions: Mapping[Claim, Question]) -> dict[Claim, s
     for file in open_input(path):
         for number, line, raw in json_lines(file, problems):
             if fault := _fault(line, questions, claims):
-                problem = Problem(message=fault[0], expected=fault[1], file=file.shown, line=number)
-                problems.append(replace(problem, quote=quoted(raw)))
+                problems.append(file.problem(*fault, line=number, raw=raw))
             elif line["rewritten"].strip():
                 claims[_claim(line)] = line["rewritten"].strip()
     if not claims and not fatal(problems):

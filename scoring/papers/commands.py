@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.offline.arguments import Given, OptionsOf, add_declared, say, write_lines
+from scoring.offline.arguments import Given, OptionsOf, add_declared, say, settings_of, write_lines
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import HAVE_HUMAN_LINE
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
@@ -302,11 +302,5 @@ def sweep_corpus(args: Given) -> int:
     from scoring.papers.resolution_sweep import as_data, as_markdown, sweep
     from scoring.tools.builders.resolution import ResolutionRules
 
-    rules = ResolutionRules(
-        fewest_references=args.fewest_references,
-        collection=args.collection,
-        inlinks_without=args.inlinks_without,
-        around=args.around,
-    )
-    swept = sweep(args.corpus, rules, form=args.form)
+    swept = sweep(args.corpus, ResolutionRules(**settings_of(args, ResolutionRules)), form=args.form)
     return say(args, json.dumps(as_data(swept), ensure_ascii=False, indent=1), *as_markdown(swept))

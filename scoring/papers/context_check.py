@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from scoring.metrics.base import finite
 from scoring.stats.jackknife import ratio_interval
 from scoring.stats.people_and_labels import alpha
 from scoring.tools.builders.classes import drawn
@@ -185,8 +186,7 @@ class Share:
         return self.part / self.of if self.of else math.nan
 
     def as_dict(self) -> dict[str, Any]:
-        value = None if math.isnan(self.value) else self.value
-        return {"value": value, "low": self.low, "high": self.high, "n": self.of}
+        return {"value": finite(self.value), "low": self.low, "high": self.high, "n": self.of}
 
     def __str__(self) -> str:
         value = "-" if math.isnan(self.value) else f"{self.value:.1%}"
@@ -207,13 +207,8 @@ class Checked:
     alpha: float
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "asked": self.asked,
-            "contexts": self.contexts,
-            "right": self.right.as_dict(),
-            "agreeing": self.agreeing.as_dict(),
-            "alpha": None if math.isnan(self.alpha) else self.alpha,
-        }
+        shares = {"right": self.right.as_dict(), "agreeing": self.agreeing.as_dict()}
+        return {**vars(self), **shares, "alpha": finite(self.alpha)}
 
 
 def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:

@@ -7,7 +7,6 @@ from statistics import fmean
 
 from django.utils.translation import gettext as _
 
-from scoring.board.charts import value_axis
 from scoring.board.differences import classes_of
 from scoring.board.standings import Board, Row
 from scoring.figures import Bars, Measured, Series
@@ -15,7 +14,7 @@ from scoring.figures.description import MAX_SERIES
 from scoring.publications import published
 from scoring.publications.placement import Recomputed
 from scoring.publications.reading import Measure
-from scoring.publications.reproduced import Pair, class_values, on_scale
+from scoring.publications.reproduced import Pair, class_values, on_scale, printed_and_own
 from tasks.models import Task
 
 
@@ -149,15 +148,11 @@ class PaperView:
         drawn = {name: printed[name] for name in best[: MAX_SERIES // 2]}
         drawn |= list(own.items())[: MAX_SERIES - len(drawn)]
         labels = list(dict.fromkeys(label for values in drawn.values() for label in values))
-        return Bars(
-            title=_("%(measure)s, reported and recomputed") % {"measure": leading.label},
-            labels=labels,
-            series=[
-                Series(name=name, values=[values.get(label, Measured(value=None)) for label in labels])
-                for name, values in drawn.items()
-            ],
-            axis=value_axis(leading.label, published.WIDTHS.get(leading.scale, 0.0), has_zero=True),
-        )
+        series = [
+            Series(name=name, values=[values.get(label, Measured(value=None)) for label in labels])
+            for name, values in drawn.items()
+        ]
+        return printed_and_own(leading, labels, series)
 
 
 def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:

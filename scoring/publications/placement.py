@@ -74,20 +74,14 @@ def read_placement(table: Table) -> PlacementEntry:
     if beside is not None:
         recomputed = Recomputed(
             rules=current_rules(beside.text("rules")),
-            metrics=beside.words("metrics"),
-            systems=beside.words("systems"),
+            **{name: beside.words(name) for name in ("metrics", "systems", "classes", "runs")},
             dimension=beside.text("dimension", ""),
-            classes=beside.words("classes"),
-            runs=beside.words("runs"),
             remark=beside.text("remark", ""),
         )
         beside.close()
     said = Placement(
-        paper=table.text("paper", ""),
         table=table.text("table"),
-        metric=table.text("metric", ""),
-        by=table.text("by", ""),
-        overall=table.text("overall", ""),
+        **{name: table.text(name, "") for name in ("paper", "metric", "by", "overall")},
         where=table.words("where"),
         interval=table.texts("interval", ()),
         recomputed=recomputed,
@@ -164,11 +158,8 @@ def _judge_class_names(here: Table, entry: Recomputed, printed: PrintedTable, pl
         return
     if entry.runs and entry.systems:
         here.refuse("runs", "“runs” and “systems” both say which system of the board it is", "one of them")
-    classes = list(
-        dict.fromkeys(
-            class_of(row.features, placement) for row in printed.rows if placement.takes(row.features)
-        )
-    )
+    taken = (row.features for row in printed.rows if placement.takes(row.features))
+    classes = list(dict.fromkeys(class_of(features, placement) for features in taken))
     for key, names in (("classes", entry.classes), ("runs", entry.runs)):
         for name in names:
             if name not in classes:

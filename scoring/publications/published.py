@@ -226,15 +226,9 @@ def published_json(published: Published) -> str:
 
 
 def described_results(published: Published) -> dict[str, Any]:
+    names = ("key", "authors", "year", "title", "venue")
     papers = [
-        {
-            "key": paper.key,
-            "authors": paper.authors,
-            "year": paper.year,
-            "title": paper.title,
-            "venue": paper.venue,
-            "doi": paper.doi or None,
-        }
+        {**{name: getattr(paper, name) for name in names}, "doi": paper.doi or None}
         for paper in published.papers
     ]
     return {"papers": papers, "figures": list(figures(published))}
@@ -243,20 +237,10 @@ def described_results(published: Published) -> dict[str, Any]:
 def figures(published: Published) -> Iterator[dict[str, Any]]:
     for table in published.tables:
         for row in table.rows:
+            where = (table.table.paper.key, table.table.name, row.line, row.system, row.label or None)
             for figure in row.figures.values():
-                yield {
-                    "paper": table.table.paper.key,
-                    "table": table.table.name,
-                    "line": row.line,
-                    "system": row.system,
-                    "class": row.label or None,
-                    "metric": figure.metric,
-                    "value": figure.value,
-                    "printed": figure.printed,
-                    "deviation": figure.deviation,
-                    "scale": figure.scale,
-                    "doubt": figure.doubt or None,
-                }
+                printed = (figure.metric, figure.value, figure.printed, figure.deviation, figure.scale)
+                yield dict(zip(_COLUMNS, (*where, *printed, figure.doubt or None), strict=True))
 
 
 def fields_of(figure: Reported) -> dict[str, Any]:

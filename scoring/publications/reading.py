@@ -143,9 +143,7 @@ def _measure(fields: Fields) -> Measure:
         name=fields.text("name"),
         scale=fields.choice("scale", list(SCALES)),
         higher_is_better=fields.flag("higher_is_better"),
-        printed_name=fields.text("printed_name", ""),
-        what=fields.text("what", ""),
-        computed=fields.text("computed", ""),
+        **{name: fields.text(name, "") for name in ("printed_name", "what", "computed")},
     )
     fields.close()
     return measure
@@ -193,34 +191,33 @@ def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
 
 
 def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...]:
-    values = fields.mapping("values", (int, float), "numbers by metric")
-    printed = fields.mapping("printed", str, "texts by metric")
-    deviations = fields.mapping("deviations", (int, float), "numbers by metric")
-    less_than = fields.mapping("less_than", (int, float), "numbers by metric")
-    words = {
-        name: fields.mapping(name, str, "texts by metric")
-        for name in ("printed_deviations", "marks", "suspect")
+    numbers, texts = ("values", "deviations", "less_than"), ("printed_deviations", "marks", "suspect")
+    said = {
+        key: fields.mapping(key, (int, float), "numbers by metric")
+        if key in numbers
+        else fields.mapping(key, str, "texts by metric")
+        for key in ("values", "printed", "deviations", "less_than", *texts)
     }
     names = [measure.name for measure in measures]
-    for by_name, has_all in ((values, True), (printed, True), (deviations, False), (less_than, False)):
-        for name in by_name:
+    for key in ("values", "printed", "deviations", "less_than"):
+        for name in said[key]:
             if name not in names:
                 fields.refuse(name, f"there is no metric “{name}”{near(name, names)}", one_of(names))
-        for name in names if has_all else ():
-            if name not in by_name:
+        for name in names if key in ("values", "printed") else ():
+            if name not in said[key]:
                 fields.refuse(name, f"{name} is missing")
     figures = []
     for measure in measures:
         name = measure.name
         figure = Figure(
             measure=name,
-            value=values.get(name),
-            printed=printed.get(name) or "",
-            deviation=deviations.get(name),
-            printed_deviation=words["printed_deviations"].get(name) or "",
-            mark=words["marks"].get(name) or "",
-            less_than=less_than.get(name),
-            suspect=words["suspect"].get(name) or "",
+            value=said["values"].get(name),
+            printed=said["printed"].get(name) or "",
+            deviation=said["deviations"].get(name),
+            printed_deviation=said["printed_deviations"].get(name) or "",
+            mark=said["marks"].get(name) or "",
+            less_than=said["less_than"].get(name),
+            suspect=said["suspect"].get(name) or "",
         )
         figures.append(figure)
         low, high = SCALES.get(measure.scale, (None, None))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
@@ -73,11 +73,6 @@ class Pair:
         }
 
 
-class Head(NamedTuple):
-    printed: str
-    own: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Line:
     label: str
@@ -94,7 +89,7 @@ class Reproduced:
     shown: published.PublishedTable
     said: Recomputed
     phase: Phase | None
-    heads: list[Head]
+    heads: list[dict[str, str]]
     lines: list[Line]
     left_out: list[str]
 
@@ -127,7 +122,7 @@ class Reproduced:
     @property
     def bars(self) -> Bars:
         pairs = [
-            (self.heads[place].printed, [line.pairs[place] for line in self.lines]) for place in self.drawn
+            (self.heads[place]["printed"], [line.pairs[place] for line in self.lines]) for place in self.drawn
         ]
         series = [
             Series(name=f"{name}, {word}", values=values)
@@ -137,12 +132,13 @@ class Reproduced:
                 (_("recomputed"), [pair.computed for pair in row]),
             )
         ]
-        return Bars(
-            title=_("%(measure)s, reported and recomputed") % {"measure": self.measure},
-            labels=[line.label for line in self.lines],
-            series=series,
-            axis=value_axis(self.measure, published.WIDTHS.get(self.shown.leading.scale, 0.0), has_zero=True),
-        )
+        return printed_and_own(self.shown.leading, [line.label for line in self.lines], series)
+
+
+def printed_and_own(measure: Measure, labels: Sequence[str], series: Sequence[Series]) -> Bars:
+    title = _("%(measure)s, reported and recomputed") % {"measure": measure.label}
+    axis = value_axis(measure.label, published.WIDTHS.get(measure.scale, 0.0), has_zero=True)
+    return Bars(title=title, labels=labels, series=series, axis=axis)
 
 
 def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
@@ -208,7 +204,7 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
 
 def _by_class(
     shown: published.PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
-) -> tuple[list[Head], list[Line]]:
+) -> tuple[list[dict[str, str]], list[Line]]:
     leading = shown.leading
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
@@ -229,12 +225,12 @@ def _by_class(
         )
         for label in labels
     ]
-    return [Head(system, plan.systems[system]) for system in systems], lines
+    return [{"printed": system, "own": plan.systems[system]} for system in systems], lines
 
 
 def _by_metric(
     shown: published.PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
-) -> tuple[list[Head], list[Line]]:
+) -> tuple[list[dict[str, str]], list[Line]]:
     measures = [column for column in shown.columns if column.name in shown.computed]
     columns = {column.name: column for column in board.columns} if board else {}
     names = plan.runs or plan.systems
@@ -253,7 +249,7 @@ def _by_metric(
                     measured = (row_here.evaluation, column.name, width)
                 pairs.append(Pair(figure=row.figures.get(measure.name), own=value, measured=measured))
             lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
-    return [Head(measure.label, "") for measure in measures], lines
+    return [{"printed": measure.label} for measure in measures], lines
 
 
 def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:

@@ -9,11 +9,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.offline.arguments import Given, OptionsOf, add_declared, say, write_lines
+from scoring.offline.arguments import Given, OptionsOf, add_declared, say, settings_of, write_lines
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
 
 if TYPE_CHECKING:
@@ -46,15 +46,15 @@ def write_run(args: Given) -> int:
     try:
         if args.of_folder or os.path.isdir(args.name):  # noqa: PTH112
             folder = task_type(args.name)
-            name = args.of_folder or next(iter(baselines_of(folder)), "")
-            chosen = baseline(name, folder).with_options(options)
+            system = baseline(args.of_folder or next(iter(baselines_of(folder)), ""), folder)
         else:
-            chosen = baseline(args.name).with_options(options)
+            system = baseline(args.name)
+        system = system.with_options(options)
     except UnknownBaseline as unknown:
         print(f"python -m scoring: {unknown}", file=sys.stderr)
         return 2
-    words = chosen.words(options)
-    count = chosen.write(open_inputs(args.gold), args.out)
+    words = system.words(options)
+    count = system.write(open_inputs(args.gold), args.out)
     lines = (f"{args.out}: {count} lines", *([words] if words else []))
     return say(args, {"lines": count, "rests_on": words}, *lines)
 
@@ -63,8 +63,7 @@ def write_texts(args: Given) -> int:
     from scoring.tools.baselines.citation_text import Writing, model_answers
     from tasks.types.files import open_inputs
 
-    writing = Writing(**{field.name: getattr(args, field.name) for field in fields(Writing)})
-    answers = list(model_answers(open_inputs(args.inputs), writing))
+    answers = list(model_answers(open_inputs(args.inputs), Writing(**settings_of(args, Writing))))
     count = write_lines(args.out, answers)
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
@@ -78,17 +77,7 @@ def build_diagnostic_split(args: Given) -> int:
     season = _season(args, "citation-recommendation", placements)
     if args.drawn is not None and args.sampling == EACH:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
-    rules = Rules(
-        seed=args.seed,
-        sampling=args.sampling,
-        candidates=args.candidates,
-        per_stratum=PER_STRATUM[args.sampling] if args.per_stratum is None else args.per_stratum,
-        drawn=args.drawn or Rules.drawn,
-        most_per_class=args.most_per_class,
-        every_context=args.every_context,
-        length_thresholds=args.length_thresholds,
-        field_of=args.field_of,
-    )
+    rules = Rules(**{"per_stratum": PER_STRATUM[args.sampling], **settings_of(args, Rules)})
     built = build_diagnostic(
         args.corpus,
         season,
@@ -121,14 +110,7 @@ def build_resolution_gold(args: Given) -> int:
     from scoring.tools.builders.season import every_method
 
     season = _season(args, "citation-resolution", placements)
-    rules = ResolutionRules(
-        fewest_references=args.fewest_references,
-        collection=args.collection,
-        with_texts=args.with_texts,
-        with_inlinks=args.with_inlinks,
-        around=args.around,
-    )
-    workers = _workers(args)
+    rules, workers = ResolutionRules(**settings_of(args, ResolutionRules)), _workers(args)
     facts = build_resolution(args.corpus, season, rules, form=args.form, workers=workers, work=args.work)
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
     has_all = args.every_method or args.published
@@ -160,8 +142,7 @@ def build_citation_texts(args: Given) -> int:
 def build_topics(args: Given) -> int:
     from scoring.tools.builders import topics
 
-    chosen = {field.name: getattr(args, field.name) for field in fields(topics.TopicRules)}
-    rules = topics.TopicRules(**{name: value for name, value in chosen.items() if value is not None})
+    rules = topics.TopicRules(**settings_of(args, topics.TopicRules))
     facts = topics.build_topics(args.corpus, args.out, rules, form=args.form)
     citances = facts.get("statistics", {}).get("citances", {}).get("sum", 0)
     built, eligible = len(facts["topics"]), facts["eligible"]

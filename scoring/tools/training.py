@@ -18,7 +18,7 @@ from scoring.metrics.base import f1_of_counts
 from scoring.metrics.discourse import BLOCKS, Tagger
 from tasks.types import InputRefused, Problem
 from tasks.types.files import open_input
-from tasks.types.problems import quoted, refuse
+from tasks.types.problems import refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
@@ -50,11 +50,9 @@ def read_labelled(path: Path) -> list[Labelled]:
             text, label = value.get("text"), value.get("label")
             if isinstance(text, str) and text.strip() and isinstance(label, str) and label.strip():
                 labelled.append(Labelled(text, label))
-                continue
-            message, quote = "“text” or “label” is no text, or empty", quoted(line)
-            problems.append(
-                Problem(file=file.shown, line=number, message=message, expected=EXAMPLE, quote=quote)
-            )
+            else:
+                message = "“text” or “label” is no text, or empty"
+                problems.append(file.problem(message, EXAMPLE, line=number, raw=line))
     refuse(problems)
     return labelled
 

@@ -96,9 +96,8 @@ class Cell:
 
     def filled(self, words: str, **more: str) -> str:
         fields = {name: value for name, value in self.row.items() if isinstance(value, str | int | float)}
-        named = {
-            name: self.cells.name(name, value) for name, value in {**fields, "metric": self.metric}.items()
-        }
+        fields["metric"] = self.metric
+        named = {name: self.cells.name(name, value) for name, value in fields.items()}
         return words.format(**named, **more)
 
     def state(self, ours: Sequence[float] | None) -> str:

@@ -21,7 +21,6 @@ from tasks.types.problems import needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
-TIES = (BY_PACKAGE, FIRST)
 #: Scores that agree so far are the same; the order of additions may change what is behind.
 _DIGITS = 9
 
@@ -48,13 +47,6 @@ def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PAC
             places = sorted(range(len(document)), key=lambda place: (-scores[place], place))
             summaries.append([document[place] for place in places[:size]])
     return summaries
-
-
-def textrank(text: str) -> str:
-    """A fifth of the sentences, in their order; empty of fewer than five. Raises Unavailable."""
-    with needed("TextRank needs the package summa; `make models` installs it"):
-        from summa.summarizer import summarize
-    return str(summarize(text)).replace("\n", " ")
 
 
 #: LED gives one token attention to all others; the paper's models read their first one so.
@@ -136,7 +128,7 @@ TIED = Option(
     default=BY_PACKAGE,
     summary="Which of equally good sentences are taken: those that the package takes, which may differ "
     "between processors, or the first.",
-    choices=TIES,
+    choices=(BY_PACKAGE, FIRST),
 )
 
 #: The items of one instance's input.
@@ -159,7 +151,10 @@ def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
 
 
 def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    return [textrank(plain(items)) for items in inputs]
+    """A fifth of the sentences, in their order; empty of fewer than five. Raises Unavailable."""
+    with needed("TextRank needs the package summa; `make models` installs it"):
+        from summa.summarizer import summarize
+    return [str(summarize(plain(items))).replace("\n", " ") for items in inputs]
 
 
 def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:

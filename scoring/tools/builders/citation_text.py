@@ -112,9 +112,6 @@ class Converted:
     faults: tuple[str, ...] = ()
 
 
-Converter = Callable[[Record], Converted]
-
-
 def load(path: Path, *, split: str, with_context: bool, form: str = "auto", dataset: str = "") -> Loaded:
     files = open_input(path)
     form = form if form != "auto" else _form_of(files, path)
@@ -186,7 +183,7 @@ def _part(record: Record, key: str, kind: type) -> Any:
 
 
 #: By form the keys that tell it, and what turns a record into an instance.
-_FORMS: Mapping[str, tuple[tuple[str, ...], Converter]] = {
+_FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
     "lu": (("related_work", "ref_abstract"), _lu),
     "chen": (("abs", "multi_doc"), _chen),
     "xing": (("src_abstract", "explicit_citation"), _xing),

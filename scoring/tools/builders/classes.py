@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -14,14 +14,6 @@ from typing import Any
 from scoring.tools.builders.contexts import DAMAGED, has_unmarked_citation, tokens
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.store import SQL, Store
-
-
-def decided(store: Store, rules: "Rules") -> "Rules":
-    """The rules with whose field counts: `auto` is the cited paper where half of them or more have one."""
-    if rules.field_of != "auto":
-        return rules
-    share = store.value(SQL["classes: known fields"])
-    return replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
 
 
 def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[str]]":
@@ -133,7 +125,8 @@ class Rules:
     citation_groups: int = 10
     fewest_citations: int = 5
     h_index_groups: int = 4
-    #: Whose field counts: of the `cited` paper or of the `citing` one; `auto` is decided by the corpus.
+    #: Whose field counts: of the `cited` paper or of the `citing` one; `auto` is the cited one where half of
+    #: them or more have one.
     field_of: str = "auto"
     #: A field with a smaller share of the corpus is a low-resource field, the others are its main fields.
     low_resource_share: float = 0.03
@@ -206,12 +199,9 @@ _BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 def year_in(reference: str, *, latest: int | None) -> int | None:
     """The last year in brackets, else the last that is printed; addresses and numbers of preprints aside."""
     text = _ADDRESSES.sub(" ", reference)
-    for pattern in (_BRACKETED, _BARE):
-        years = [int(year) for year in pattern.findall(text)]
-        possible = [year for year in years if latest is None or year <= latest]
-        if possible:
-            return possible[-1]
-    return None
+    years = (int(year) for pattern in (_BARE, _BRACKETED) for year in pattern.findall(text))
+    possible = [year for year in years if latest is None or year <= latest]
+    return possible[-1] if possible else None
 
 
 #: Why a context is left out, in the order in which it is asked.

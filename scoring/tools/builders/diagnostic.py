@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from scoring.tools.builders.classes import (
     SIDE_CONDITIONS,
     Rules,
     classify,
-    decided,
     type_contexts,
 )
 from scoring.tools.builders.corpus import BY_RULES
@@ -165,7 +164,9 @@ def build_diagnostic(
     tagger = Tagger(pipeline) if pipeline else None
     with read_corpus(corpus, form_loader.name, workers, work, sentences=sentences) as store:
         type_contexts(store)
-        rules = decided(store, rules)
+        if rules.field_of == "auto":
+            share = store.value(SQL["classes: known fields"])
+            rules = replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
         thresholds, refused = classify(store, rules)
         if tagger:
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)

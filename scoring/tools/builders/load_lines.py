@@ -28,10 +28,7 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
     if file.name == PAPERS:
         paper = Paper(
             paper_id=_needed(record, "paper_id"),
-            title=reading.text(record, "title"),
-            authors=reading.text(record, "authors"),
-            abstract=reading.text(record, "abstract"),
-            text=reading.text(record, "text"),
+            **{name: reading.text(record, name) for name in ("title", "authors", "abstract", "text")},
             field=reading.text(record, "discipline", "field") or None,
             year=reading.whole(record, "year"),
             citations=reading.whole(record, "citation_count"),
@@ -63,18 +60,14 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         gold = [str(reference) for reference in reading.listed(record.get("gold"))]
         name, sentence = _needed(record, "context_id"), reading.text(record, "sentence")
         if PLACEHOLDER not in sentence:
-            raise reading.refusal(
-                f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}"
-            )
+            raise reading.refusal(f"the sentence of context “{name}” has no {PLACEHOLDER}")
         context = Context(
             context_id=name,
             section=reading.without_tokens(reading.text(record, "section")),
-            before=reading.text(record, "before"),
             sentence=sentence,
-            after=reading.text(record, "after"),
+            **{name: reading.text(record, name) for name in ("before", "after", "marker")},
             gold=tuple(dict.fromkeys(gold)),
             markers=reading.whole(record, "n_markers") or len(gold),
-            marker=reading.text(record, "marker"),
             style=reading.text(record, "style") or ANONYMOUS,
             context_type=reading.text(record, "context_type") or None,
             zone=reading.text(record, "zone") or None,
