@@ -6,9 +6,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from scoring.offline.arguments import say
-from scoring.offline.scoring import as_json
+from scoring.offline.scoring import as_json, read_split
 from scoring.offline.terminal import GREEN, RED, bar, is_terminal, painted, printable
 from tasks.types import InputRefused, OptionRefused, task_type
+from tasks.types.files import open_input
+from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
@@ -72,9 +74,6 @@ def show_agreement(args: argparse.Namespace) -> int:
 def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]":
     from scoring.metrics import metrics_of
     from scoring.metrics.entailed import CitationMetric
-    from scoring.offline.scoring import read_split
-    from tasks.types.files import open_input
-    from tasks.types.problems import fatal
 
     chosen = task_type(args.type)
     rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)

@@ -6,17 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from scoring.metrics import entailment
 from scoring.metrics.base import Metric
 from scoring.metrics.entailed import CitationMetric
-from scoring.metrics.entailment import (
-    EntailmentLabels,
-    ModelJudge,
-    Pair,
-    Watched,
-    judged,
-    label_line,
-    stored_labels,
-)
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
 from tasks.types.problems import Pending, Problem, refuse
@@ -27,11 +19,11 @@ EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
 
 def pending_pairs(
     metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
-) -> list[Pair]:
+) -> list[entailment.Pair]:
     """The distinct pairs that the metrics may still have to ask, or those that they have to ask next."""
-    pending: dict[Pair, None] = {}
+    pending: dict[entailment.Pair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
-        for verdict in judged(metric.cases(pairs.gold, pairs.answers), metric.judge):
+        for verdict in entailment.judged(metric.cases(pairs.gold, pairs.answers), metric.judge):
             pending |= dict.fromkeys(verdict.next if is_next_only else verdict.pending)
     return list(pending)
 
@@ -39,11 +31,11 @@ def pending_pairs(
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
     """Write what is pending, marking what must be decided in any case. Raises Pending where there is any."""
     asking = {metric.statistic: metric for metric in metrics if isinstance(metric, CitationMetric)}
-    watched = {name: Watched(metric.judge) for name, metric in asking.items()}
+    watched = {name: entailment.Watched(metric.judge) for name, metric in asking.items()}
     verdicts = [
         verdict
         for name, metric in asking.items()
-        for verdict in judged(metric.cases(pairs.gold, pairs.answers), watched[name])
+        for verdict in entailment.judged(metric.cases(pairs.gold, pairs.answers), watched[name])
     ]
     pending = dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)
     if not pending:
@@ -54,18 +46,18 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
     raise Pending(len(pending), len({pair for judge in watched.values() for pair in judge.answers}))
 
 
-def pair_line(pair: Pair) -> dict[str, str]:
+def pair_line(pair: entailment.Pair) -> dict[str, str]:
     return {"premise": pair.premise, "hypothesis": pair.hypothesis}
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path) -> list[entailment.Pair]:
     """Distinct pairs in their order. Raises InputRefused with every line that is none."""
     problems: list[Problem] = []
-    pairs: dict[Pair, None] = {}
+    pairs: dict[entailment.Pair, None] = {}
     for file in open_input(path):
         for line, record, raw in json_lines(file, problems):
             if all(isinstance(record.get(part), str) for part in ("premise", "hypothesis")):
-                pairs[Pair(record["premise"], record["hypothesis"])] = None
+                pairs[entailment.Pair(record["premise"], record["hypothesis"])] = None
             else:
                 problems.append(file.problem("not a pair", EXAMPLE, line=line, raw=raw))
     refuse(problems)
@@ -73,7 +65,10 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def decide(
-    pairs: Iterable[Pair], judge: ModelJudge, path: Path, progress: Callable[[int, int], None]
+    pairs: Iterable[entailment.Pair],
+    judge: entailment.ModelJudge,
+    path: Path,
+    progress: Callable[[int, int], None],
 ) -> tuple[int, int]:
     """Add what the model says to the file of labels, batch by batch; how many it has decided, now and before.
 
@@ -85,13 +80,13 @@ def decide(
     done = 0
     with path.open("a", encoding="utf-8") as file:
         for batch in judge.decided(new):
-            _keep(file, [label_line(pair, entailed=entailed, model=judge.name) for pair, entailed in batch])
+            _keep(file, [entailment.label_line(pair, entailed=yes, model=judge.name) for pair, yes in batch])
             done += len(batch)
             progress(done, len(new))
     return done, len(distinct) - len(new)
 
 
-def _known(path: Path, model: str) -> EntailmentLabels | None:
+def _known(path: Path, model: str) -> entailment.EntailmentLabels | None:
     """What the file holds, after a line that a stop cut short has been removed. Raises OptionRefused."""
     if not path.exists():
         return None
@@ -102,7 +97,7 @@ def _known(path: Path, model: str) -> EntailmentLabels | None:
             file.truncate(whole)
     if not whole:
         return None
-    labels = stored_labels(path)
+    labels = entailment.stored_labels(path)
     if len(labels) and labels.model != model:
         raise OptionRefused(f"{path} holds labels of {labels.model}, not of {model}; give each model a file")
     return labels

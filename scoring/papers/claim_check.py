@@ -32,19 +32,6 @@ class Claim:
     marks: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
-    """``same`` of the claims whose both forms are decided have the same label; the others are pending."""
-
-    dataset: str
-    claims: int
-    same: int
-    no_longer_entailed: int
-    entailed_now: int
-    pending: int
-    unchanged_texts: int
-
-
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
     """A line for each claim of the run that counts, in its order; of two that nothing tells apart one."""
     seen: set[Claim] = set()
@@ -114,8 +101,10 @@ def pending(triples: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[P
 
 def checked(
     triples: Sequence[tuple[Claim, Pair, Pair]], questions: Mapping[Claim, Question], judge: Judge
-) -> Iterator[Checked]:
-    """A line for each data set in the order of the claims, and one for all where there are several."""
+) -> Iterator[dict[str, Any]]:
+    """A line for each data set in the order of the claims, and one for all where there are several: of the
+    claims whose both forms are decided how many have the ``same`` label; the others are pending.
+    """
     before = judge.decide([pair for _, pair, _ in triples])
     after = judge.decide([pair for _, _, pair in triples])
     groups: dict[str, list[tuple[bool | None, bool | None, bool]]] = {}
@@ -125,12 +114,12 @@ def checked(
         groups[ALL] = [labels for group in groups.values() for labels in group]
     for name, group in groups.items():
         decided = [(old, new) for old, new, _ in group if old is not None and new is not None]
-        yield Checked(
-            dataset=name,
-            claims=len(group),
-            same=sum(old == new for old, new in decided),
-            no_longer_entailed=decided.count((True, False)),
-            entailed_now=decided.count((False, True)),
-            pending=len(group) - len(decided),
-            unchanged_texts=sum(same for _, _, same in group),
-        )
+        yield {
+            "dataset": name,
+            "claims": len(group),
+            "same": sum(old == new for old, new in decided),
+            "no_longer_entailed": decided.count((True, False)),
+            "entailed_now": decided.count((False, True)),
+            "pending": len(group) - len(decided),
+            "unchanged_texts": sum(same for _, _, same in group),
+        }

@@ -6,17 +6,19 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scoring.offline.arguments import Given, OptionsOf, add_declared, say, settings_of, write_lines
+from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import HAVE_HUMAN_LINE
-from tasks.types import InputRefused, OptionRefused, Problem, task_type
+from tasks.types import InputRefused, OptionRefused, Pairs, Problem, Split, TaskType, task_type
 from tasks.types.base import OFFICIAL, checked_options
 from tasks.types.clsumm.options import ANNOTATION
-
-if TYPE_CHECKING:
-    from tasks.types import Pairs, Split, TaskType
+from tasks.types.clsumm.topics import read_input_topics, read_topics
+from tasks.types.files import open_input, open_inputs
+from tasks.types.problems import refuse
+from tasks.types.runs import read_run
 
 POSITIONAL, PILOT = "positional-citations", "cl-summ-2014"
 WAYS = SENTENCE_ENDS, OVERLAP, LABELS = ("sentence-ends", "overlap", "labels")
@@ -27,14 +29,13 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     add_declared(commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of)
 
 
-def _asked(args: Given) -> "tuple[TaskType, str, Mapping[str, str]]":
+def _asked(args: Given) -> tuple[TaskType, str, Mapping[str, str]]:
     chosen = task_type(args.type)
     return chosen, chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
 
 
 def print_human_lines(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
-    from scoring.offline.scoring import as_json, read_split
     from scoring.papers.human_line import human_lines
 
     chosen, rules, options = _asked(args)
@@ -55,7 +56,6 @@ def print_human_lines(args: Given) -> int:
 def print_human_line(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
     from scoring.offline.parts import read_part
-    from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
     from scoring.papers.human_line import as_one_run
 
     chosen, rules, options = _asked(args)
@@ -74,8 +74,6 @@ def print_human_line(args: Given) -> int:
 def print_facet_folds(args: Given) -> int:
     from scoring.papers.facet_folds import as_data
     from scoring.tools.baselines.clsumm_facets import facet_pairs
-    from tasks.types.clsumm.topics import read_topics
-    from tasks.types.files import open_inputs
 
     options = checked_options("facet-folds", (ANNOTATION,), {"annotation": args.annotation})
     facts = as_data(facet_pairs(read_topics(open_inputs(args.gold), options)))
@@ -106,7 +104,6 @@ def compute_cells(args: Given) -> int:
 
 
 def contrast_class(args: Given) -> int:
-    from scoring.offline.scoring import read_split
     from scoring.papers.class_contrast import contrast
 
     chosen, rules, options = _asked(args)
@@ -121,7 +118,6 @@ def contrast_class(args: Given) -> int:
 def place_marks(args: Given) -> int:
     from scoring.metrics.entailment import judge_of
     from scoring.papers.mark_places import at_sentence_ends, by_labels, by_overlap, marked_anew
-    from tasks.types.files import open_inputs
     from tasks.types.positional_citations.questions import read_questions
 
     _, run, options = _positional_run(args)
@@ -139,21 +135,18 @@ def place_marks(args: Given) -> int:
 
 
 def print_mixtures(args: Given) -> int:
-    from scoring.offline.scoring import as_json
     from scoring.papers.mark_places import mixtures
 
     _, run, options = _positional_run(args)
     mixed = list(mixtures(run, steps=args.steps, seed=args.seed, options=options))
     lines = [f"{'share':>6} {'positional':>14} {'CVCP':>8} {'pooled':>8}"]
     for mixture in mixed:
-        count = f"{mixture.positional} of {mixture.answers}"
-        lines.append(f"{mixture.share:>6.2f} {count:>14} {mixture.cvcp:>8.4f} {mixture.pooled:>8.4f}")
-    return say(args, as_json({"mixtures": [asdict(mixture) for mixture in mixed]}), *lines)
+        count = "{positional} of {answers}".format(**mixture)
+        lines.append("{share:>6.2f} {count:>14} {cvcp:>8.4f} {pooled:>8.4f}".format(count=count, **mixture))
+    return say(args, as_json({"mixtures": mixed}), *lines)
 
 
-def _positional_run(args: Given) -> "tuple[Split, Any, Mapping[str, str]]":
-    from scoring.offline.scoring import read_split
-
+def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:
     chosen = task_type(POSITIONAL)
     # `mix-positions` takes none.
     options = args.options_of(chosen, getattr(args, "option", ()))
@@ -161,17 +154,13 @@ def _positional_run(args: Given) -> "tuple[Split, Any, Mapping[str, str]]":
     return split, _run(chosen, split, args.run, options), options
 
 
-def _run(chosen: "TaskType", split: "Split", path: Path, options: Mapping[str, str]) -> Any:
-    from tasks.types.files import open_input
-    from tasks.types.problems import refuse
-    from tasks.types.runs import read_run
-
+def _run(chosen: TaskType, split: Split, path: Path, options: Mapping[str, str]) -> Any:
     run, problems = read_run(chosen, open_input(path), split.index, options)
     refuse(problems)
     return run
 
 
-def _claims(args: Given) -> "tuple[Pairs, bool, Mapping[str, str]]":
+def _claims(args: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
     chosen = task_type(POSITIONAL)
     rules = chosen.checked_rules(args.rules)
     split, run, options = _positional_run(args)
@@ -205,19 +194,17 @@ def check_claims(args: Given) -> int:
     heads = f"{'claims':>8} {'same':>8} {'share':>8} {'lost':>6} {'gained':>6} {'pending':>8}"
     lines = [f"labels by {judge.name}", f"{'data set':<20} {heads}"]
     for data_set in counts:
-        decided = data_set.claims - data_set.pending
-        share = f"{100 * data_set.same / decided:.2f} %" if decided else "-"
+        decided = data_set["claims"] - data_set["pending"]
+        share = f"{100 * data_set['same'] / decided:.2f} %" if decided else "-"
         lines.append(
-            f"{data_set.dataset:<20} {data_set.claims:>8} {data_set.same:>8} {share:>8} "
-            f"{data_set.no_longer_entailed:>6} {data_set.entailed_now:>6} {data_set.pending:>8}"
+            "{dataset:<20} {claims:>8} {same:>8} {share:>8} {no_longer_entailed:>6} {entailed_now:>6} "
+            "{pending:>8}".format(share=share, **data_set)
         )
-    facts = {"entailment": judge.name, "data_sets": [asdict(data_set) for data_set in counts]}
-    return say(args, facts, *lines)
+    return say(args, {"entailment": judge.name, "data_sets": counts}, *lines)
 
 
 def write_contexts(args: Given) -> int:
     from scoring.papers.context_check import sampled, titles, write_sheet
-    from tasks.types.files import open_inputs
 
     files = open_inputs(args.gold)
     contexts = sampled(files, args.contexts, args.seed)
@@ -228,7 +215,6 @@ def write_contexts(args: Given) -> int:
 
 def check_contexts(args: Given) -> int:
     from scoring.papers.context_check import answers, checked, known, read_table
-    from tasks.types.files import open_inputs
 
     tables = {path: read_table(path) for path in args.sheet}
     may_be = known(open_inputs(args.gold), tables.values())
@@ -253,8 +239,6 @@ def convert_biomedsumm(args: Given) -> int:
 
 def describe_topics(args: Given) -> int:
     from scoring.tools.builders.topics import statistics, statistics_rows
-    from tasks.types.clsumm.topics import read_input_topics, read_topics
-    from tasks.types.files import open_inputs
 
     options = checked_options("describe-topics", (ANNOTATION,), {"annotation": args.annotation})
     files = open_inputs(args.gold or args.inputs)
@@ -269,7 +253,6 @@ def describe_topics(args: Given) -> int:
 def describe_citation_texts(args: Given) -> int:
     from scoring.tools.builders.citation_text import as_markdown, counter_of
     from tasks.types.citation_text.instances import data_sets, read_instances
-    from tasks.types.files import open_inputs
 
     count = counter_of(args.tokenizer) if args.tokenizer else None
     sets = data_sets(read_instances(open_inputs(args.gold), with_targets=True), count)
@@ -282,7 +265,6 @@ def tagger_overlap(args: Given) -> int:
     from scoring.papers.tagger_overlap import overlaps
     from scoring.tools.training import read_labelled
     from tasks.types.citation_text.instances import read_instances
-    from tasks.types.files import open_inputs
 
     if args.words < 1:
         raise OptionRefused(f"--words {args.words}: expected 1 or more")
@@ -290,12 +272,13 @@ def tagger_overlap(args: Given) -> int:
     instances = read_instances(open_inputs(args.gold), with_targets=True)
     sets = list(overlaps(sentences, instances, length=args.words))
     lines = (
-        f"{one.dataset}: {one.texts_sharing} of {one.texts} texts share {args.words} words in a row with"
-        f" a training sentence, {one.texts_holding} hold one as a whole; that is {one.sentences_shared}"
-        f" and {one.sentences_held} of {one.sentences} sentences of so many words"
+        f"{one['dataset']}: {one['texts_sharing']} of {one['texts']} texts share {args.words} words in a row"
+        f" with a training sentence, {one['texts_holding']} hold one as a whole; that is"
+        f" {one['sentences_shared']} and {one['sentences_held']} of {one['sentences']} sentences of so many"
+        " words"
         for one in sets
     )
-    return say(args, {"words": args.words, "data_sets": [asdict(one) for one in sets]}, *lines)
+    return say(args, {"words": args.words, "data_sets": sets}, *lines)
 
 
 def sweep_corpus(args: Given) -> int:
@@ -303,4 +286,4 @@ def sweep_corpus(args: Given) -> int:
     from scoring.tools.builders.resolution import ResolutionRules
 
     swept = sweep(args.corpus, ResolutionRules(**settings_of(args, ResolutionRules)), form=args.form)
-    return say(args, json.dumps(as_data(swept), ensure_ascii=False, indent=1), *as_markdown(swept))
+    return say(args, json.dumps(as_data(*swept), ensure_ascii=False, indent=1), *as_markdown(*swept))

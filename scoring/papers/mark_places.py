@@ -5,7 +5,6 @@ mixes both. Gao et al. 2023, ALCE, finds marks behind an answer's back by the pa
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from tasks.types.positional_citations.sentences import MARK, by_rules, positions
 #: A passage is marked that has this share of a sentence's words.
 ENOUGH = 0.5
 
-Outputs = Mapping[str, str]
 #: The marks of a sentence, from its text without them.
 Marking = Callable[[str, Question], Sequence[int]]
 
@@ -56,18 +54,10 @@ def by_labels(judge: Judge) -> Marking:
     return marking
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mixture:
-    """Of all answers this share as they are and the others with their marks at sentence ends."""
-
-    share: float
-    positional: int
-    answers: int
-    cvcp: float
-    pooled: float
-
-
-def mixtures(outputs: Outputs, *, steps: int, seed: int, options: Options) -> Iterator[Mixture]:
+def mixtures(
+    outputs: Mapping[str, str], *, steps: int, seed: int, options: Options
+) -> Iterator[dict[str, float]]:
+    """Of all answers a growing share as they are and the others with their marks at sentence ends."""
     names = sorted(outputs)
     drawn = [names[place] for place in np.random.default_rng(seed).permutation(len(names))]
     ends = {name: at_sentence_ends(outputs[name]) for name in names}
@@ -82,13 +72,13 @@ def mixtures(outputs: Outputs, *, steps: int, seed: int, options: Options) -> It
             for text in sentences(output)
             if MARK.search(text)
         ]
-        yield Mixture(
-            share=step / steps,
-            positional=len({part.question.id for part in parts if part.positions.is_positional}),
-            answers=len(mixed),
-            cvcp=_cvcp(parts, options, is_pooled=False),
-            pooled=_cvcp(parts, options, is_pooled=True),
-        )
+        yield {
+            "share": step / steps,
+            "positional": len({part.question.id for part in parts if part.positions.is_positional}),
+            "answers": len(mixed),
+            "cvcp": _cvcp(parts, options, is_pooled=False),
+            "pooled": _cvcp(parts, options, is_pooled=True),
+        }
 
 
 def _cvcp(parts: Sequence[CitedSentence], options: Options, *, is_pooled: bool) -> float:

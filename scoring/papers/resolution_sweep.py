@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -17,23 +16,15 @@ from scoring.tools.builders.store import SQL
 Query = resolution.Window | resolution.Sentences
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
-    """By method and window whether each context has a success, and what the collection is like.
-
-    ``candidates`` is the mean of a context, ``cited_elsewhere`` the share of candidates that other papers
-    cite here: external methods know nothing of the rest.
-    """
-
-    cells: Mapping[tuple[resolution.Method, Query], Sequence[bool]]
-    papers: int
-    contexts: int
-    candidates: float
-    cited_elsewhere: float
+Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
 
 
-def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> Sweep:
+def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> tuple[Cells, dict[str, Any]]:
     """Rank the references of every tested paper by every method. The collection is held in memory.
+
+    Gives by method and window whether each context has a success, and what the collection is like:
+    ``candidates`` is the mean of a context, ``cited_elsewhere`` the share of candidates that other papers
+    cite here, since external methods know nothing of the rest.
 
     Methods that need what the corpus does not have are left out. Raises InputRefused for unreadable corpora.
     """
@@ -68,41 +59,35 @@ def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> Sweep:
             for record, (order, _scores) in zip(records, rankings, strict=True):
                 first = {names[place] for place in order[: len(record["gold"])]}
                 cell.append(not first.isdisjoint(record["gold"]))
-    return Sweep(
-        cells=cells,
-        papers=papers,
-        contexts=len(counts),
-        candidates=sum(counts) / len(counts) if counts else 0.0,
-        cited_elsewhere=sum(elsewhere) / len(elsewhere) if elsewhere else 0.0,
-    )
+    facts = {"papers": papers, "contexts": len(counts), "candidates": sum(counts) / (len(counts) or 1)}
+    return cells, facts | {"cited_elsewhere": sum(elsewhere) / (len(elsewhere) or 1)}
 
 
 def _accuracy(cell: Sequence[bool]) -> float:
     return fmean(cell) if cell else float("nan")
 
 
-def as_data(swept: Sweep) -> dict[str, Any]:
+def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row for each method and window, in the form in which published tables stand."""
     rows = []
-    for (method, window), cell in swept.cells.items():
+    for (method, window), cell in cells.items():
         row: dict[str, Any] = {"system": method.name, "group": method.family, "window": str(window)}
         if isinstance(window, resolution.Window):
             row |= {"window_left": window.left, "window_right": window.right}
         rows.append(row | {"values": {"success@n": _accuracy(cell)}, "n": len(cell)})
-    facts = {name: getattr(swept, name) for name in ("papers", "contexts", "candidates", "cited_elsewhere")}
     return {**facts, "rows": rows}
 
 
-def as_markdown(swept: Sweep) -> Iterator[str]:
+def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
     """Methods by windows; the best of each group of methods is set off, all that are equally good."""
-    windows = list(dict.fromkeys(str(window) for _, window in swept.cells))
+    windows = list(dict.fromkeys(str(window) for _, window in cells))
     yield (
-        f"{swept.contexts:,} contexts of {swept.papers} papers, {swept.candidates:.1f} candidates a context; "
-        f"{swept.cited_elsewhere:.1%} of the candidates are cited by another paper of the collection.\n"
-    )
+        "{contexts:,} contexts of {papers} papers, {candidates:.1f} candidates a context; "
+        "{cited_elsewhere:.1%} of the candidates are cited by another paper of the collection.\n"
+    ).format(**facts)
     best: dict[str, float] = {}
     lines: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for (method, _), cell in swept.cells.items():
+    for (method, _), cell in cells.items():
         best[method.family] = max(best.get(method.family, 0.0), _accuracy(cell))
         lines[method.family, method.name].append(_accuracy(cell))
     rows = [

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from scoring.tools.baselines.tfidf import words
 from tasks.types.citation_text.instances import Instance
@@ -10,23 +10,12 @@ from tasks.types.citation_text.instances import Instance
 Run = tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overlap:
-    """Of one data set: the texts that share a run of words with a training sentence, and those that hold one
-    as a whole; and how many of the ``sentences``, which are long enough for it, are found in either way.
-    """
-
-    dataset: str
-    texts: int
-    texts_sharing: int
-    texts_holding: int
-    sentences: int
-    sentences_shared: int
-    sentences_held: int
-
-
-def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length: int) -> Iterator[Overlap]:
-    """By data set, of runs of so many words, which are letters a to z and digits in lower case.
+def overlaps(
+    sentences: Sequence[str], instances: Sequence[Instance], *, length: int
+) -> Iterator[dict[str, Any]]:
+    """By data set, of runs of so many words, which are letters a to z and digits in lower case: the texts
+    that share a run with a training sentence, and those that hold one as a whole; and how many of the
+    sentences, which are long enough for it, are found in either way.
 
     Whatever stands between words is passed over. Sentences that occur twice count once, and those of fewer
     words not at all.
@@ -52,15 +41,15 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
             holding += bool(held_now)
             shared |= sharing_now
             whole |= held_now
-        yield Overlap(
-            dataset=dataset,
-            texts=len(texts),
-            texts_sharing=sharing,
-            texts_holding=holding,
-            sentences=len(trained),
-            sentences_shared=len(shared),
-            sentences_held=len(whole),
-        )
+        yield {
+            "dataset": dataset,
+            "texts": len(texts),
+            "texts_sharing": sharing,
+            "texts_holding": holding,
+            "sentences": len(trained),
+            "sentences_shared": len(shared),
+            "sentences_held": len(whole),
+        }
 
 
 def _runs(text: Run, length: int) -> Iterator[Run]:

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.offline.arguments import Given, OptionsOf, add_declared, say, settings_of, write_lines
+from scoring.tools.baselines import UnknownBaseline, baseline, baselines, baselines_of
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
+from tasks.types.base import given_options
+from tasks.types.files import open_inputs
 
 if TYPE_CHECKING:
     from scoring.tools.builders.parts import Workers
@@ -26,8 +29,6 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
 
 
 def list_baselines(args: Given) -> int:
-    from scoring.tools.baselines import baselines
-
     listed = baselines().values()
     facts = [
         {"name": one.name, "task_types": list(one.task_types), "summary": one.summary, "source": one.source}
@@ -38,10 +39,6 @@ def list_baselines(args: Given) -> int:
 
 
 def write_run(args: Given) -> int:
-    from scoring.tools.baselines import UnknownBaseline, baseline, baselines_of
-    from tasks.types.base import given_options
-    from tasks.types.files import open_inputs
-
     options = given_options(args.option)
     try:
         if args.of_folder or os.path.isdir(args.name):  # noqa: PTH112
@@ -61,7 +58,6 @@ def write_run(args: Given) -> int:
 
 def write_texts(args: Given) -> int:
     from scoring.tools.baselines.citation_text import Writing, model_answers
-    from tasks.types.files import open_inputs
 
     answers = list(model_answers(open_inputs(args.inputs), Writing(**settings_of(args, Writing))))
     count = write_lines(args.out, answers)

@@ -10,22 +10,7 @@ from typing import Any
 from scoring.offline.arguments import markdown_table, write_lines
 from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.season import SeasonFolder
-from tasks.types.citation_text.instances import (
-    ABSTRACT,
-    AFTER,
-    BEFORE,
-    MAX_INPUT,
-    MAX_OUTPUT,
-    SELF_REFERENCES,
-    Count,
-    DataSet,
-    Instance,
-    data_sets,
-    is_cited,
-    known_faults,
-    marks,
-    read_instances,
-)
+from tasks.types.citation_text import instances as instances_of
 from tasks.types.files import InputFile, open_input
 from tasks.types.jsonlines import SUFFIXES, Record, read_records
 from tasks.types.problems import InputRefused, Problem, needed, refuse
@@ -35,12 +20,12 @@ BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textr
 FAULTS = "faults"
 
 
-def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[Instance, ...]:
+def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[instances_of.Instance, ...]:
     (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
     write_lines(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
     write_lines(season.folder / FAULTS / f"{loaded.dataset}.jsonl", loaded.faults)
-    instances = read_instances(open_input(season.gold), with_targets=True)
+    instances = instances_of.read_instances(open_input(season.gold), with_targets=True)
     rows = []
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         inputs = [instance.cited for instance in group]
@@ -48,15 +33,15 @@ def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[Instance, ...]
         rows.append((dataset, len(inputs), len(lengths), f"{sum(lengths) / len(lengths):.1f}"))
     heads = ("data set", "instances", "cited papers", "words of a cited abstract, mean")
     card = ["## Data sets\n", *markdown_table(heads, rows, in_numbers=True)]
-    if faults := list(known_faults(instances)):
+    if faults := list(instances_of.known_faults(instances)):
         card += ["## Known faults, kept as they are\n", *(f"- {fault}" for fault in faults), ""]
     (season.folder / "card.md").write_text("\n".join(card), encoding="utf-8")
-    sheet = "\n".join(("## Data sets\n", *as_markdown(data_sets(instances), "words")))
+    sheet = "\n".join(("## Data sets\n", *as_markdown(instances_of.data_sets(instances), "words")))
     (season.folder / "datasheet.md").write_text(sheet, encoding="utf-8")
     return instances
 
 
-def counter_of(folder: Path) -> Count:
+def counter_of(folder: Path) -> instances_of.Count:
     """Counts as the tokenizer of a model does, without the special tokens. Raises Unavailable."""
     with needed("a tokenizer needs transformers (`make models`)"):
         from transformers import AutoTokenizer
@@ -65,8 +50,8 @@ def counter_of(folder: Path) -> Count:
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
 
 
-def as_markdown(sets: Sequence[DataSet], unit: str) -> Iterator[str]:
-    def share(count: int, of: DataSet) -> str:
+def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str]:
+    def share(count: int, of: instances_of.DataSet) -> str:
         return f"{count:,} ({100 * count / of.instances:.3g} %)"
 
     sizes = [
@@ -75,13 +60,18 @@ def as_markdown(sets: Sequence[DataSet], unit: str) -> Iterator[str]:
     ]
     lengths = [(one.name, f"{one.output_words:.1f}", f"{one.input_words:.1f}") for one in sets]
     phrases = [(one.name, share(one.self_references, one), *one.phrases.values()) for one in sets]
-    over = f"inputs over {MAX_INPUT:,} {unit}", f"outputs over {MAX_OUTPUT:,} {unit}"
+    over = (
+        f"inputs over {instances_of.MAX_INPUT:,} {unit}",
+        f"outputs over {instances_of.MAX_OUTPUT:,} {unit}",
+    )
     yield "### Sizes\n"
     yield from markdown_table(("data set", "instances", "cited papers", *over), sizes, in_numbers=True)
     yield "### Lengths in words, means\n"
     yield from markdown_table(("data set", "output", "input"), lengths, in_numbers=True)
     yield "### Texts that speak of the citing paper\n"
-    yield from markdown_table(("data set", "any phrase", *SELF_REFERENCES), phrases, in_numbers=True)
+    yield from markdown_table(
+        ("data set", "any phrase", *instances_of.SELF_REFERENCES), phrases, in_numbers=True
+    )
 
 
 #: CiteBench cuts so many characters off an abstract that has its number before it, `[0] ` as well as `[10] `.
@@ -129,13 +119,13 @@ def load(path: Path, *, split: str, with_context: bool, form: str = "auto", data
         items = [*(one.context if with_context else ()), *one.cited]
         instance = f"{name}-{place:0{width}d}"
         instances.append({"id": instance, "target": one.target, "input": items})
-        flaws = [("damaged mark", mark) for mark in marks(one.target).damaged]
+        flaws = [("damaged mark", mark) for mark in instances_of.marks(one.target).damaged]
         for number, abstract in enumerate(one.cited):
             if not abstract.strip():
                 flaws.append(("empty cited abstract", f"[{number}]"))
             elif abstract.startswith(" "):
                 flaws.append(("cited abstract begins with a space", f"[{number}]"))
-            if not is_cited(abstract):
+            if not instances_of.is_cited(abstract):
                 flaws.append(("cited abstract reads as a tagged item", f"[{number}]"))
         flaws += [(fault, "") for fault in one.faults]
         faults += [{"id": instance, "fault": fault, "found": where} for fault, where in flaws]
@@ -155,7 +145,7 @@ def _lu(record: Record) -> Converted:
         target = target.replace(name, f"[{place}]")
         abstract = reference.get("abstract") if isinstance(reference, dict) else reference
         cited.append(f"[{place}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:])
-    return Converted(target, cited, _tagged(ABSTRACT, record.value.get("abstract")))
+    return Converted(target, cited, _tagged(instances_of.ABSTRACT, record.value.get("abstract")))
 
 
 def _chen(record: Record) -> Converted:
@@ -166,9 +156,9 @@ def _chen(record: Record) -> Converted:
 def _xing(record: Record) -> Converted:
     value = record.value
     context = [
-        *_tagged(ABSTRACT, value.get("tgt_abstract")),
-        *_tagged(BEFORE, value.get("text_before_explicit_citation")),
-        *_tagged(AFTER, value.get("text_after_explicit_citation")),
+        *_tagged(instances_of.ABSTRACT, value.get("tgt_abstract")),
+        *_tagged(instances_of.BEFORE, value.get("text_before_explicit_citation")),
+        *_tagged(instances_of.AFTER, value.get("text_after_explicit_citation")),
     ]
     target = _part(record, "explicit_citation", str).replace("#REFR", "[0]")
     cited = [_part(record, "src_abstract", str).strip()]

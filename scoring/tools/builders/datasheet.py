@@ -10,17 +10,7 @@ from pathlib import Path
 
 from scoring.figures import Axis, Bars, Measured, Series, as_svg
 from scoring.offline.arguments import markdown_table
-from scoring.tools.builders.classes import (
-    COMBINED,
-    EACH,
-    FIXED,
-    OFFICIAL,
-    RANKED,
-    SIDE_CONDITIONS,
-    LengthThresholds,
-    Rules,
-    counted,
-)
+from scoring.tools.builders import classes
 from scoring.tools.builders.season import write_sheet
 from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import GROUPS, OTHERS
@@ -39,7 +29,7 @@ def write(built: "Built", folder: Path) -> None:
         "rules": built.rules.as_dict(),
         "length_thresholds": asdict(built.thresholds),
         "parts_of_speech": tagged if built.tagger else None,
-        "left_out": counted(built.refused),
+        "left_out": classes.counted(built.refused),
         "eligible": built.eligible,
         "selected": built.selected,
         "candidates": built.candidates,
@@ -61,7 +51,7 @@ def write(built: "Built", folder: Path) -> None:
 
 
 def _ranked(built: "Built") -> str:
-    return f"Ranked are {RANKED[built.rules.candidates]}: {built.candidates:,}."
+    return f"Ranked are {classes.RANKED[built.rules.candidates]}: {built.candidates:,}."
 
 
 def small_of(counts: Mapping[str, int]) -> str:
@@ -82,14 +72,14 @@ def _sheet(built: "Built") -> Iterator[str]:
     if set(built.licences) - {"None"}:
         yield from markdown_table(("licence of the paper", "papers"), built.licences.items())
     yield "## Left out\n"
-    yield from markdown_table(("why", "contexts"), counted(built.refused).items())
+    yield from markdown_table(("why", "contexts"), classes.counted(built.refused).items())
     yield "## Rules\n"
     rows = [*rule_rows(built), ("sentences", built.sentences)]
     if rules.every_context:
         rows.append(("sampling", "none: every context that could be taken"))
     else:
         number = f"{rules.per_stratum} in each"
-        if rules.sampling == OFFICIAL:
+        if rules.sampling == classes.OFFICIAL:
             number = f"contexts of {rules.drawn} cited papers drawn, {rules.per_stratum} kept"
         rows.append(("strata", f"field, years, citation count group, class; {number}"))
         rows += [("most contexts of a class", rules.most_per_class), ("seed", rules.seed)]
@@ -97,12 +87,14 @@ def _sheet(built: "Built") -> Iterator[str]:
     if not rules.every_context:
         yield f"{_HOW_DRAWN[rules.sampling]}\n"
         conditions = {
-            name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in SIDE_CONDITIONS.items()
+            name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in classes.SIDE_CONDITIONS.items()
         }
         if "h_index_group" not in built.classes:
             del conditions["h_index_group"]
-        if rules.sampling == OFFICIAL:
-            conditions |= {name: "the contexts of the other sets" for name in COMBINED if name in conditions}
+        if rules.sampling == classes.OFFICIAL:
+            conditions |= {
+                name: "the contexts of the other sets" for name in classes.COMBINED if name in conditions
+            }
         shown = ((name, words or "none") for name, words in conditions.items())
         yield from markdown_table(("dimension", "side conditions"), shown)
     yield "## Classes\n"
@@ -129,9 +121,9 @@ def _sheet(built: "Built") -> Iterator[str]:
 
 
 _HOW_DRAWN = {
-    EACH: "Each dimension is sampled on its own, while other features stay still:",
-    OFFICIAL: "Each set is sampled while other features stay still, and no context stands in two of them; "
-    "other sets are made of the contexts of these:",
+    classes.EACH: "Each dimension is sampled on its own, while other features stay still:",
+    classes.OFFICIAL: "Each set is sampled while other features stay still, and no context stands in two of "
+    "them; other sets are made of the contexts of these:",
 }
 
 
@@ -234,18 +226,19 @@ class _Side:
 def count_all(store: Store, built: "Built") -> None:
     rules, before, after = built.rules, _Side(), _Side()
     is_everything = rules.every_context
-    classes = {name: Counter(dict.fromkeys(FIXED.get(name, ()), 0)) for name in SIDE_CONDITIONS}
+    fixed = classes.FIXED
+    by_class = {name: Counter(dict.fromkeys(fixed.get(name, ()), 0)) for name in classes.SIDE_CONDITIONS}
     for row in store.rows(SQL["datasheet: rows"]):
         before.add(row)
-        for dimension in SIDE_CONDITIONS:
+        for dimension in classes.SIDE_CONDITIONS:
             if row[dimension] is not None and (dimension != "field" or row["low_resource"] is None):
-                classes[dimension][row[dimension]] += 0
+                by_class[dimension][row[dimension]] += 0
         if is_everything or row["sampled"] is not None:
             after.add(row)
-        dimensions = SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(",")
+        dimensions = classes.SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(",")
         for dimension in dimensions:
             if dimension and row[dimension] is not None:
-                classes[dimension][row[dimension]] += 1
+                by_class[dimension][row[dimension]] += 1
     for name, counts in before.features.items():
         if set(counts) - {NO_CLASS}:
             sides = (side.features[name] for side in (before, after))
@@ -261,7 +254,7 @@ def count_all(store: Store, built: "Built") -> None:
         papers[1][label] += row["after"]
     if papers[0]:
         built.distributions.append(Distribution(PAPERS, dict(papers[0]), dict(papers[1])))
-    counted_classes = ((name, counts) for name, counts in classes.items() if any(counts.values()))
+    counted_classes = ((name, counts) for name, counts in by_class.items() if any(counts.values()))
     built.classes = {name: dict(sorted(counts.items())) for name, counts in counted_classes}
     built.eligible, built.selected = before.total, after.total
 
@@ -272,8 +265,8 @@ class Built:
     corpus: dict[str, int]
     licences: dict[str, int]
     digest: str
-    rules: Rules
-    thresholds: LengthThresholds
+    rules: classes.Rules
+    thresholds: classes.LengthThresholds
     refused: Counter[str]
     tagger: str
     sentences: str

@@ -10,16 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.offline.arguments import markdown_table, write_lines
-from scoring.tools.builders import datasheet
-from scoring.tools.builders.classes import (
-    ALL,
-    COMBINED,
-    OFFICIAL,
-    SIDE_CONDITIONS,
-    Rules,
-    classify,
-    type_contexts,
-)
+from scoring.tools.builders import classes, datasheet
 from scoring.tools.builders.corpus import BY_RULES
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import digest_of, loader, records, refusal
@@ -70,10 +61,10 @@ def is_still(name: str, row: sqlite3.Row) -> bool:
     """Whether the features that are to stay still in a dimension have the classes that they are to have."""
     if name == "field" and row["low_resource"] is not None:
         return False
-    return all(row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items())
+    return all(row[other] == wanted for other, wanted in classes.SIDE_CONDITIONS[name].items())
 
 
-def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: Rules) -> None:
+def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: classes.Rules) -> None:
     for row in store.rows(contexts):
         for dimension in dimensions:
             dimension.offer(row)
@@ -82,10 +73,10 @@ def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: R
         store.write(SQL["diagnostic: insert"], [(number, dimension.name) for number in numbers])
 
 
-SETS = tuple(name for name in SIDE_CONDITIONS if name not in COMBINED)
+SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COMBINED)
 
 
-def sample_officially(store: Store, rules: Rules) -> None:
+def sample_officially(store: Store, rules: classes.Rules) -> None:
     """Fill the table `sampled`. Raises InputRefused where no context has all that strata are made of.
 
     Sets compete for contexts, since *Medium* wants them at the end and *End* wants them of medium length. So
@@ -119,11 +110,11 @@ def sample_officially(store: Store, rules: Rules) -> None:
             else:
                 taken.add(number)
                 store.write(SQL["diagnostic: insert"], [(number, name)])
-    combined = [Dimension(name, rules.most_per_class, unit="target") for name in COMBINED]
+    combined = [Dimension(name, rules.most_per_class, unit="target") for name in classes.COMBINED]
     _fill(store, combined, SQL["diagnostic: combined"], rules)
 
 
-def _untaken(strata: Sequence[Iterable[int]], taken: set[int], rules: Rules) -> Iterator[int]:
+def _untaken(strata: Sequence[Iterable[int]], taken: set[int], rules: classes.Rules) -> Iterator[int]:
     """A context of each stratum in turn that no class has taken yet, until each has given its share."""
     left = [iter(numbers) for numbers in strata]
     for _ in range(min(rules.per_stratum, rules.drawn)):
@@ -146,7 +137,7 @@ _FACTS = (
 def build_diagnostic(
     corpus: Path,
     season: SeasonFolder,
-    rules: Rules,
+    rules: classes.Rules,
     *,
     form: str = "auto",
     pipeline: str | None = None,
@@ -163,19 +154,19 @@ def build_diagnostic(
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
     with read_corpus(corpus, form_loader.name, workers, work, sentences=sentences) as store:
-        type_contexts(store)
+        classes.type_contexts(store)
         if rules.field_of == "auto":
             share = store.value(SQL["classes: known fields"])
             rules = replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
-        thresholds, refused = classify(store, rules)
+        thresholds, refused = classes.classify(store, rules)
         if tagger:
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
         store.connection.execute(SQL["diagnostic: sampled"])
         if not rules.every_context:
-            if rules.sampling == OFFICIAL:
+            if rules.sampling == classes.OFFICIAL:
                 sample_officially(store, rules)
             else:
-                each = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
+                each = [Dimension(name, rules.per_stratum) for name in classes.SIDE_CONDITIONS]
                 _fill(store, each, "SELECT * FROM classified ORDER BY draw", rules)
         built = datasheet.Built(
             form=form_loader.name,
@@ -196,7 +187,7 @@ def build_diagnostic(
     return built
 
 
-def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
+def _contexts(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
     rows = store.rows(SQL["diagnostic: selected"], {"every": rules.every_context})
     for number, row in enumerate(rows, start=1):
         facts = {name: row[name] for name in _FACTS if row[name] is not None}
@@ -205,8 +196,8 @@ def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
         yield {"id": f"d{number:06d}", **names, **facts, **sampled}
 
 
-def _candidates(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
-    for row in store.rows(SQL["diagnostic: candidates"], {"all": rules.candidates == ALL}):
+def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
+    for row in store.rows(SQL["diagnostic: candidates"], {"all": rules.candidates == classes.ALL}):
         facts = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
         authors = [
             {name: value for name, value in author.items() if value not in (None, "")}
@@ -302,11 +293,11 @@ def placements(published: Path, candidates: int = 0) -> Iterator[str]:
     printed = {str(row.get("dimension")) for row in rows}
     if not printed <= set(DIMENSIONS):
         raise refusal(f"has no {TABLE} {what}", published, expected)
-    for name, (dimension, classes) in DIMENSIONS.items():
+    for name, (dimension, named) in DIMENSIONS.items():
         for metric, ours in METRICS.items() if name in printed else ():
             beside = {"rules": RULES, "metrics": {metric: ours}, "systems": SYSTEMS}
             yield placement(
-                {**beside, "dimension": dimension, "classes": classes, "remark": remark},
+                {**beside, "dimension": dimension, "classes": named, "remark": remark},
                 table=TABLE,
                 metric=metric,
                 by="class",
