@@ -133,9 +133,8 @@ class Connection:
             try:
                 return Answer(json.loads(answer.read()), dict(answer.headers))
             except ValueError as fault:
-                raise NoConnection(
-                    f"{address} answered with what is not JSON; is it a Citeboard site?"
-                ) from fault
+                words = f"{address} answered with what is not JSON; is it a Citeboard site?"
+                raise NoConnection(words) from fault
 
     def _opened(
         self, address: str, headers: Mapping[str, str], body: "MultipartFile | bytes | None" = None

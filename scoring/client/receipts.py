@@ -19,7 +19,6 @@ from scoring.offline.receipts import (
     keys_in,
     trusted,
 )
-from scoring.offline.scoring import as_json
 from scoring.offline.terminal import GREEN, RED, painted, printable
 
 DOES_NOT_HOLD = 1
@@ -59,9 +58,7 @@ def verify(args: argparse.Namespace) -> int:
         for number, receipt in enumerate(checked, 1)
         for line in _lines(f"receipt {number}", receipt, now)
     )
-    say(
-        args, as_json(described), *lines, painted(last, GREEN if holding == len(checked) else RED, sys.stdout)
-    )
+    say(args, described, *lines, painted(last, GREEN if holding == len(checked) else RED, sys.stdout))
     return 0 if holding == len(checked) else DOES_NOT_HOLD
 
 

@@ -79,10 +79,9 @@ def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
 @cache
 def _imported(content: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(content)))
-    of_froms = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level)
-    return {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}.union(
-        filter(None, of_froms)
-    )
+    of_froms = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain.union(filter(None, of_froms))
 
 
 def _read(path: Path) -> bytes:

@@ -494,9 +494,8 @@ def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[Give
 
 
 def _id(name: str) -> str:
-    return "".join(
-        quote(sign) if sign.isspace() or sign == "%" or _CONTROL.match(sign) else sign for sign in name
-    )
+    odd = (sign.isspace() or sign == "%" or _CONTROL.match(sign) for sign in name)
+    return "".join(quote(sign) if is_odd else sign for sign, is_odd in zip(name, odd, strict=True))
 
 
 def _text(text: str) -> str:
@@ -511,9 +510,8 @@ def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
     model = stored_model(phase.task.options)
     if model is None or not may_have_gold(phase, viewer):
         return []
-    asking = Phase.objects.filter(
-        task__options__entailment=phase.task.options[ENTAILMENT.name]
-    ).select_related("task__season")
+    labels = phase.task.options[ENTAILMENT.name]
+    asking = Phase.objects.filter(task__options__entailment=labels).select_related("task__season")
     closed = {
         one.task.season_id
         for one in asking

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,8 @@ def compare_runs(
     corrected for asking about all these metrics at once.
     """
     metrics = [metric for metric in metrics if metric.is_exchangeable]
-    compared = significance.differences(
-        [paired(metric, a, b) for metric in metrics], trials=trials, seed=seed
-    )
+    pairs = [paired(metric, a, b) for metric in metrics]
+    compared = significance.differences(pairs, trials=trials, seed=seed)
     adjusted = significance.holm([difference.test.p for difference in compared])
     return {
         metric.name: {
@@ -137,12 +137,9 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
         pairs = itertools.combinations(read.measurements, 2)
         error = significance.typical_error([paired(metric, a, b) for a, b in pairs])
         low, high = metric.value_range
-        detectable = {
-            str(times): finite(
-                significance.detectable_difference(error, units, at_units=times * units, largest=high - low)
-            )
-            for times in (TIMES if units else ())
-        }
+        at = partial(significance.detectable_difference, error, units, largest=high - low)
+        times = TIMES if units else ()
+        detectable = {str(more): finite(at(at_units=more * units)) for more in times}
         metrics[metric.name] = {"error": finite(error), "detectable": detectable, "scale": metric.scale or 1}
     return {
         **read.described,

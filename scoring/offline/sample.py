@@ -29,9 +29,8 @@ DIGITS = 9
 
 def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     """Everything that is wrong with the sample; ``shown`` is what messages call its folder."""
-    names = {
-        name.removeprefix(FOLDER).partition("/")[0].partition(".")[0] for name in files if FOLDER in name
-    }
+    inside = (name.removeprefix(FOLDER) for name in files if FOLDER in name)
+    names = {name.partition("/")[0].partition(".")[0] for name in inside}
     lacking = [name for name in ("gold.jsonl", "run.jsonl", SCORES) if name.partition(".")[0] not in names]
     if lacking:
         expected = f"a sample: gold, run.jsonl and {SCORES}"

@@ -134,9 +134,8 @@ def verify(
     printed: dict[tuple[int, str], Evaluation] = {}
     scorings: dict[tuple[int, str], Scoring] = {}
     try:
-        gold = {
-            (task["slug"], row["sha256"]): row["file"] for task in season["tasks"] for row in task["gold"]
-        }
+        golds = ((task["slug"], row) for task in season["tasks"] for row in task["gold"])
+        gold = {(slug, row["sha256"]): row["file"] for slug, row in golds}
         for done, run in enumerate(season["runs"]):
             progress(done / len(season["runs"]))
             try:
@@ -219,9 +218,8 @@ def _check_evaluation(
         metric = evaluation["metrics"].get(place.removeprefix("metrics "))
         if metric and not has_intervals_of_today(metric):
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
-            parts, others = (
-                {name: own for name, own in side.items() if name not in ENDS} for side in (parts, others)
-            )
+            both = parts, others
+            parts, others = ({name: n for name, n in side.items() if name not in ENDS} for side in both)
         # Classes of few instances are not shown to everybody.
         if parts or not place.startswith("breakdowns"):
             verified.compare(f"{head} {place}", parts, others, is_model=is_model)

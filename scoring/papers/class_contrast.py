@@ -55,16 +55,13 @@ def contrast(
             rows = [place for place, names in enumerate(labels) if side in names]
             value = float(chosen.aggregate(own.matrices[chosen.statistic][rows].sum(axis=0)))
             if (ends := intervals[side][metric]) is None:
-                raise refusal(
-                    f"no interval: too few of {len(rows)} instances differ", expected=f"more {side}"
-                )
+                few = f"no interval: too few of {len(rows)} instances differ"
+                raise refusal(few, expected=f"more {side}")
             sides.append(sorted(sign * one for one in (value, *ends)))
         (low, value, high), (other_low, other, other_high) = sides
         difference = value - other
-        below, above = (
-            math.hypot(value - low, other_high - other),
-            math.hypot(high - value, other - other_low),
-        )
+        below = math.hypot(value - low, other_high - other)
+        above = math.hypot(high - value, other - other_low)
         found.append((difference, difference - below, difference + above))
     mean, low, high = map(fmean, zip(*found, strict=True))
     return Finding(len(found), sum(difference > 0 for difference, *_ in found), mean, low, high)

@@ -143,9 +143,8 @@ def features(topic: InputTopic, options: Options) -> Floats:
         clsumm.likeness(topic, clsumm.paper_alone).cosines,
         ratio(clsumm_supervised.subsequences(*texts), np.minimum.outer(*lengths)),
     ]
-    return np.concatenate(
-        [np.stack(parts, axis=2), *clsumm_supervised.features_of_data(topic, options)], axis=2
-    )
+    of_data = clsumm_supervised.features_of_data(topic, options)
+    return np.concatenate([np.stack(parts, axis=2), *of_data], axis=2)
 
 
 literal_features_used = partial(clsumm_supervised.features_used, always="TF-IDF, longest common subsequence")

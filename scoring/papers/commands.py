@@ -47,9 +47,8 @@ def print_human_lines(args: Given) -> int:
     for line in lines:
         for name, value in line.against_others.metrics.items():
             with_own = line.against_all.metrics[name].value
-            words.append(
-                f"{line.annotator or 'together':<16} {name:<40} {value.value:.6f}  with own {with_own:.6f}"
-            )
+            head = f"{line.annotator or 'together':<16} {name:<40}"
+            words.append(f"{head} {value.value:.6f}  with own {with_own:.6f}")
     return say(args, as_json(facts), *words)
 
 

@@ -102,10 +102,9 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
             if answer:
                 checks[check] = ANSWERS[answer]
             continue
-        message, expected, quote = fault
-        problems.append(
-            Problem(file=str(path), line=number, message=message, expected=expected, quote=quoted(quote))
-        )
+        message, expected, quote = fault[0], fault[1], quoted(fault[2])
+        problem = Problem(file=str(path), line=number, message=message, expected=expected, quote=quote)
+        problems.append(problem)
     if not checks and not problems:
         raise refusal("nothing is answered", path, "yes or no in “answer”")
     refuse(problems)

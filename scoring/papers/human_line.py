@@ -93,9 +93,8 @@ def as_one_run(
     rows = None
     if part is not None:
         nothing: Run | SummaryRun = {} if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
-        rows = part.rows(
-            task_type, pairs, task_type.pairs_of(split, nothing, task_type.default_rules, options)
-        )
+        whole = task_type.pairs_of(split, nothing, task_type.default_rules, options)
+        rows = part.rows(task_type, pairs, whole)
     scores = evaluate(
         task_type,
         pairs,
@@ -155,7 +154,5 @@ def _joined(parts: Sequence[Pairs]) -> Pairs:
         gold=[in_own_file(row, number) for number, part in enumerate(parts) for row in part.gold],
         answers=[in_own_file(row, number) for number, part in enumerate(parts) for row in part.answers],
         units=[str(unit) for part in parts for unit in part.units],
-        features={
-            name: [labels for part in parts for labels in part.features[name]] for name in parts[0].features
-        },
+        features={name: [row for part in parts for row in part.features[name]] for name in parts[0].features},
     )

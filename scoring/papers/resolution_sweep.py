@@ -51,9 +51,7 @@ def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> tuple[
         papers += 1
         counts += [len(names)] * len(records)
         listed = [documents[name] for name in names]
-        elsewhere += [
-            any(str(inlink["citing"]) != paper for inlink in document.inlinks) for document in listed
-        ]
+        elsewhere += [any(str(one["citing"]) != paper for one in document.inlinks) for document in listed]
         for (method, window), cell in cells.items():
             rankings = resolution.rankings(listed, records, method, window)
             for record, (order, _scores) in zip(records, rankings, strict=True):

@@ -60,9 +60,8 @@ class PaperView:
             for run, row in rows.items():
                 if column and (cell := row.scores.get(column.name)):
                     own, low, high = (on_scale(end, column.scale, measure) for end in cell[1:4])
-                    found["", measure.name, run] = replace(
-                        blank, own=own, low=low, high=high, kept_back=cell.word
-                    )
+                    own_cell = replace(blank, own=own, low=low, high=high, kept_back=cell.word)
+                    found["", measure.name, run] = own_cell
             if self.by_class and self._plan:
                 shown = replace(self.shown, placement=replace(self.shown.placement, metric=measure.name))
                 for (label, run), (own, why) in class_values(self.board, rows, shown, self._plan)[0].items():
@@ -142,9 +141,8 @@ class PaperView:
                     name = f"{line.system}, {word}" if self.by_class else word
                     found.setdefault(name, {})[label] = value
         sign = 1 if leading.higher_is_better is False else -1
-        best = sorted(
-            printed, key=lambda name: sign * fmean(one.value or 0 for one in printed[name].values())
-        )
+        means = {name: fmean(one.value or 0 for one in values.values()) for name, values in printed.items()}
+        best = sorted(printed, key=lambda name: sign * means[name])
         drawn = {name: printed[name] for name in best[: MAX_SERIES // 2]}
         drawn |= list(own.items())[: MAX_SERIES - len(drawn)]
         labels = list(dict.fromkeys(label for values in drawn.values() for label in values))

@@ -72,9 +72,8 @@ class PublishedTable:
 
     @property
     def dimension(self) -> str:
-        named = {
-            str(figure.features.get("dimension", "")) for row in self.rows for figure in row.figures.values()
-        }
+        figures = (figure for row in self.rows for figure in row.figures.values())
+        named = {str(figure.features.get("dimension", "")) for figure in figures}
         named_once = next(iter(named), "") if len(named) == 1 else ""
         return named_once or dimension_label(self.placement.by)
 
@@ -123,9 +122,8 @@ def published_of_kind(task: Task) -> Published:
         alike = Task.objects.filter(type=task.type, declaration=None, season__is_public=True)
         found = alike.exclude(published=[]).order_by("season_id", "position")
         placements = [placement for other in found for placement in _placements(other)]
-    return _published_by({task.pk: list({repr(placement): placement for placement in placements}.values())})[
-        task.pk
-    ]
+    distinct = {repr(placement): placement for placement in placements}
+    return _published_by({task.pk: list(distinct.values())})[task.pk]
 
 
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
@@ -147,9 +145,9 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
     tables: dict[tuple[str, str], ReportedTable] = {}
     figures: dict[int, list[Reported]] = defaultdict(list)
     if every:
-        candidates = ReportedTable.objects.select_related("paper").filter(
-            paper__key__in={paper for paper, _ in wanted}, name__in={name for _, name in wanted}
-        )
+        keys, names = zip(*wanted, strict=True)
+        of_papers = ReportedTable.objects.select_related("paper")
+        candidates = of_papers.filter(paper__key__in=keys, name__in=names)
         tables = {key: table for table in candidates if (key := (table.paper.key, table.name)) in wanted}
     if tables:
         for figure in Reported.objects.filter(table__in=[table.pk for table in tables.values()]):

@@ -525,9 +525,8 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
             lines = []
             for cells in reader:
                 if cells and len(cells) != len(head):
-                    raise ValueError(
-                        f"{path.name}:{reader.line_num}: {len(cells)} cells; the head has {len(head)}"
-                    )
+                    sizes = f"{len(cells)} cells; the head has {len(head)}"
+                    raise ValueError(f"{path.name}:{reader.line_num}: {sizes}")
                 if cells:
                     lines.append(dict(zip(head, map(str.strip, cells), strict=True)))
         except csv.Error as fault:
@@ -546,9 +545,8 @@ def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
         return
     parts = _PRINTED.fullmatch(text)
     if parts is None:
-        raise ValueError(
-            f"{place}: “{text[:40]}” is no figure; expected such as 0.32, 32.0*, 0.32 ± 0.01, <0.01"
-        )
+        expected = "expected such as 0.32, 32.0*, 0.32 ± 0.01, <0.01"
+        raise ValueError(f"{place}: “{text[:40]}” is no figure; {expected}")
     value = number(parts["value"])
     yield "values", None if parts["less"] else value
     yield "printed", f"{parts['less']}{parts['value']}"

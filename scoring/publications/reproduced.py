@@ -301,6 +301,5 @@ def class_values(
 
 def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
     """Counts have no scale, and are printed as they are."""
-    return (
-        value / scale * published.WIDTHS.get(measure.scale, scale) if scale and value is not None else value
-    )
+    width = published.WIDTHS.get(measure.scale, scale)
+    return value / scale * width if scale and value is not None else value

@@ -141,10 +141,8 @@ class Paper:
         for one in self.sets:
             table = self.tables[one.table]
             for row in table["rows"]:
-                wanted = {
-                    name: value if isinstance(value, list) else [value] for name, value in one.where.items()
-                }
-                if any(row.get(name) not in values for name, values in wanted.items()):
+                wanted = ((name, of if isinstance(of, list) else [of]) for name, of in one.where.items())
+                if any(row.get(name) not in values for name, values in wanted):
                     continue
                 label = tuple(str(row[name]) for name in table["row_key"])
                 for metric in row["values"]:
@@ -205,9 +203,8 @@ def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:
     with tempfile.TemporaryDirectory() as work:
         folders = {"data": str(data), "work": work}
         for one in (one for one in paper.findings if one.quick or not quick):
-            if found := output(
-                [words.format(**folders, **one.runs) for words in paper.programs[one.program]]
-            ):
+            commands = [words.format(**folders, **one.runs) for words in paper.programs[one.program]]
+            if found := output(commands):
                 try:
                     told.values[one.key] = list(astuple(one.of(found)))
                 except (LookupError, TypeError) as fault:

@@ -58,9 +58,8 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
         f"*{one.reading}*: {_command(paper.programs[one.program])}. Equal is {one.reason}."
         for one in computed
     )
-    reasons = dict.fromkeys(
-        f"Where *{one.reading}* differs: {one.differs}." for one in computed if one.differs
-    )
+    differing = (one for one in computed if one.differs)
+    reasons = dict.fromkeys(f"Where *{one.reading}* differs: {one.differs}." for one in differing)
     yield from (f"{words}\n" for words in (*told, *reasons))
     figures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for cell in paper.cells():

@@ -184,9 +184,8 @@ def answers(
 
 
 def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
-    reading = (
-        "words and lemmas, to the letter" if is_literal else "single lemmas, rare facets as weighty as others"
-    )
+    corrected = "single lemmas, rare facets as weighty as others"
+    reading = "words and lemmas, to the letter" if is_literal else corrected
     return learning(
         partial(answers, classifier=classifier, is_literal=is_literal),
         name=f"clsumm-facets-{classifier.lower()}{'-literal' if is_literal else ''}",

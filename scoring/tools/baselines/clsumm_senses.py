@@ -19,6 +19,7 @@ senses of a word sharing its count.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +47,7 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     of the shorter text that shares no sense with the other its likeness to the likest word there.
     """
     senses = Senses([*citances, *sentences], wordnet)
-    vocabulary = [
-        list(dict.fromkeys(word for text in texts for word in text)) for texts in (citances, sentences)
-    ]
+    vocabulary = [list(dict.fromkeys(chain.from_iterable(texts))) for texts in (citances, sentences)]
     table = senses.likeness(*vocabulary)
     first, second = (
         [_Placed.of(text, {word: place for place, word in enumerate(words)}, senses) for text in texts]
@@ -65,9 +64,8 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
                 if len(one.places) <= len(other.places)
                 else (other, one, to_citance)
             )
-            values[row, column] = len(one.senses & other.senses) + likest[:, shorter.unshared(longer)].sum(
-                axis=1
-            )
+            unshared = likest[:, shorter.unshared(longer)].sum(axis=1)
+            values[row, column] = len(one.senses & other.senses) + unshared
     lengths = [np.array([len(text) for text in texts], float) for texts in (citances, sentences)]
     by_length = 2 * np.outer(*lengths), np.add.outer(*lengths)
     return values * ratio(*by_length)[:, :, np.newaxis]

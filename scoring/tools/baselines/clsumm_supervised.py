@@ -82,9 +82,8 @@ def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
     if wordnet := chosen_wordnet(options[WORDNET.name]):
         yield sentence_likeness(list(map(words, citances)), list(map(words, sentences)), wordnet)
     if (parser := options[PARSER.name]) != NO_PARSER:
-        yield dependency_overlap(
-            pipeline_parses(citances, parser), pipeline_parses(sentences, parser), wordnet
-        )
+        first, second = (pipeline_parses(texts, parser) for texts in (citances, sentences))
+        yield dependency_overlap(first, second, wordnet)
 
 
 def features_used(options: Options, always: str = "TF-IDF, common subsequences, common words, place") -> str:

@@ -27,9 +27,8 @@ def marked(text: str, marks: Sequence[str] | Mapping[str, None]) -> str:
 
 
 def word_share(words: set[str], passage: Passage) -> float:
-    return (
-        len(words & set(normalised(f"{passage.title} {passage.text}").split())) / len(words) if words else 0
-    )
+    common = words.intersection(normalised(f"{passage.title} {passage.text}").split())
+    return len(common) / len(words) if words else 0
 
 
 def answers(files: Sequence[InputFile]) -> Iterator[Answer]:

@@ -60,18 +60,15 @@ def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str
     ]
     lengths = [(one.name, f"{one.output_words:.1f}", f"{one.input_words:.1f}") for one in sets]
     phrases = [(one.name, share(one.self_references, one), *one.phrases.values()) for one in sets]
-    over = (
-        f"inputs over {instances_of.MAX_INPUT:,} {unit}",
-        f"outputs over {instances_of.MAX_OUTPUT:,} {unit}",
-    )
+    longest = {"inputs": instances_of.MAX_INPUT, "outputs": instances_of.MAX_OUTPUT}
+    over = (f"{side} over {most:,} {unit}" for side, most in longest.items())
     yield "### Sizes\n"
     yield from markdown_table(("data set", "instances", "cited papers", *over), sizes, in_numbers=True)
     yield "### Lengths in words, means\n"
     yield from markdown_table(("data set", "output", "input"), lengths, in_numbers=True)
     yield "### Texts that speak of the citing paper\n"
-    yield from markdown_table(
-        ("data set", "any phrase", *instances_of.SELF_REFERENCES), phrases, in_numbers=True
-    )
+    heads = ("data set", "any phrase", *instances_of.SELF_REFERENCES)
+    yield from markdown_table(heads, phrases, in_numbers=True)
 
 
 #: CiteBench cuts so many characters off an abstract that has its number before it, `[0] ` as well as `[10] `.

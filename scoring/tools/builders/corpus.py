@@ -161,9 +161,8 @@ class _Package(Splitter):
         self._nlp, self.name = spacy_package(name, "--sentences other than rules", exclude=left_out)
         assigned_by_pipe = [self._nlp.get_pipe_meta(pipe).assigns for pipe in self._nlp.pipe_names]
         if not any("token.is_sent_start" in assigned for assigned in assigned_by_pipe):
-            raise Unavailable(
-                f"the spaCy package “{name}” finds no sentences: it has neither a parser nor a senter"
-            )
+            lacks = "it has neither a parser nor a senter"
+            raise Unavailable(f"the spaCy package “{name}” finds no sentences: {lacks}")
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
         # The marks stand at the odd places.

@@ -57,9 +57,7 @@ def _ranked(built: "Built") -> str:
 def small_of(counts: Mapping[str, int]) -> str:
     """The classes of a dimension that have less than half as many contexts as its largest, by name."""
     largest = max(counts.values())
-    return ", ".join(
-        f"{label}: {count:,} of {largest:,}" for label, count in counts.items() if 2 * count < largest
-    )
+    return ", ".join(f"{label}: {n:,} of {largest:,}" for label, n in counts.items() if 2 * n < largest)
 
 
 def _sheet(built: "Built") -> Iterator[str]:
@@ -86,15 +84,13 @@ def _sheet(built: "Built") -> Iterator[str]:
     yield from markdown_table(("rule", "value"), rows)
     if not rules.every_context:
         yield f"{_HOW_DRAWN[rules.sampling]}\n"
-        conditions = {
-            name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in classes.SIDE_CONDITIONS.items()
-        }
+        still = classes.SIDE_CONDITIONS.items()
+        conditions = {name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still}
         if "h_index_group" not in built.classes:
             del conditions["h_index_group"]
         if rules.sampling == classes.OFFICIAL:
-            conditions |= {
-                name: "the contexts of the other sets" for name in classes.COMBINED if name in conditions
-            }
+            of_others = conditions.keys() & {*classes.COMBINED}
+            conditions |= dict.fromkeys(of_others, "the contexts of the other sets")
         shown = ((name, words or "none") for name, words in conditions.items())
         yield from markdown_table(("dimension", "side conditions"), shown)
     yield "## Classes\n"

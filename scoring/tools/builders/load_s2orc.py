@@ -87,9 +87,8 @@ def _paper(record: Record) -> Paper:
     abstract = record.get("abstract")
     inbound = record.get("inbound_citations")
     authors = listed(record.get("authors"))
-    fields = listed(record.get("mag_field_of_study")) or [
-        mapped(field).get("category") for field in listed(record.get("s2fieldsofstudy"))
-    ]
+    of_s2 = map(mapped, listed(record.get("s2fieldsofstudy")))
+    fields = listed(record.get("mag_field_of_study")) or [field.get("category") for field in of_s2]
     return Paper(
         paper_id=text(record, "paper_id", "corpusid"),
         title=text(record, "title"),

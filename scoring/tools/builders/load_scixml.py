@@ -221,10 +221,10 @@ def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | N
     year = _text(mark.find(".//DATE")) or next(iter(re.findall(r"\b\d{4}[a-z]?\b", printed)), "")
     if not year:
         return None
-    named = [entry for entry in entries if entry.surnames and entry.year == year]
-    fitting = [
-        entry for entry in named if re.search(rf"(?<!\w){re.escape(entry.surnames[0])}(?!\w)", words.lower())
+    named = [
+        (entry, re.escape(entry.surnames[0])) for entry in entries if entry.surnames and entry.year == year
     ]
+    fitting = [entry for entry, name in named if re.search(rf"(?<!\w){name}(?!\w)", words.lower())]
     return fitting[0].reference.ref_id if len(fitting) == 1 else None
 
 

@@ -25,10 +25,6 @@ def fits_record(record: Record) -> bool:
 
 
 def add(record: Record, file: Path, store: Store) -> None:
-    add_article(_article(record), store)
-
-
-def _article(record: Record) -> Article:
     metadata, abstract = mapped(record.get("metadata")), mapped(record.get("abstract"))
     body, paper_id = listed(record.get("body_text")), text(record, "paper_id")
     references = []
@@ -53,20 +49,17 @@ def _article(record: Record) -> Article:
     unmarked = (" ".join(_CITE.sub(" ", _words(text(part, "text"))).split()) for part in body)
     dated = re.search(r"(?:^|/)(\d\d)(?:0[1-9]|1[0-2])\d?\.?\d{3,5}", paper_id)
     year = int(dated[1]) if dated else None
-    return Article(
-        paper=Paper(
-            paper_id=paper_id,
-            title=text(metadata, "title"),
-            authors=text(metadata, "authors"),
-            abstract=_words(text(abstract, "text") or text(record, "abstract") or text(metadata, "abstract")),
-            text=" ".join(unmarked),
-            field=text(record, "discipline") or None,
-            year=None if year is None else 1900 + year if year >= 91 else 2000 + year,
-            licence=text(metadata, "license"),
-        ),
-        references=references,
-        paragraphs=paragraphs,
+    paper = Paper(
+        paper_id=paper_id,
+        title=text(metadata, "title"),
+        authors=text(metadata, "authors"),
+        abstract=_words(text(abstract, "text") or text(record, "abstract") or text(metadata, "abstract")),
+        text=" ".join(unmarked),
+        field=text(record, "discipline") or None,
+        year=None if year is None else 1900 + year if year >= 91 else 2000 + year,
+        licence=text(metadata, "license"),
     )
+    add_article(Article(paper=paper, references=references, paragraphs=paragraphs), store)
 
 
 def _words(content: str) -> str:

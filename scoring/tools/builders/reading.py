@@ -7,8 +7,9 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, cast
 
 from scoring.tools.builders.store import Store
@@ -153,31 +154,24 @@ def mapped(value: object) -> Record:
     return value if isinstance(value, dict) else {}
 
 
-#: The name of each form and the module that reads it.
-FORMS = {
-    "lines": "scoring.tools.builders.load_lines",
-    "clsumm": "scoring.tools.builders.load_clsumm",
-    "unarxive": "scoring.tools.builders.load_unarxive",
-    "s2orc": "scoring.tools.builders.load_s2orc",
-    "scixml": "scoring.tools.builders.load_scixml",
-}
+#: Each is read by a module `load_…` here.
+FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml")
 #: The forms whose texts are in sentences.
 SENTENCES = ("lines", "scixml", "clsumm")
 
 
-@dataclass(frozen=True)
 class Loader:
     """What reads a form: a corpus ``as_a_whole``, or line by line the files whose lines stand on their own.
 
-    A form whose files belong together has neither ``files`` nor ``add``.
+    A form whose files belong together has neither ``files`` nor ``add``. ``has_paragraphs`` is whether its
+    texts are paragraphs, and not sentences.
     """
 
-    name: str
-    as_a_whole: Callable[[Path, Store], None] | None
-    files: Callable[[Path], Sequence[Path]] | None
-    add: Adding | None
-    #: Whether its texts are paragraphs, and not sentences.
-    has_paragraphs: bool = True
+    def __init__(self, name: str) -> None:
+        module, self.name, self.has_paragraphs = _module(name), name, name not in SENTENCES
+        self.as_a_whole: Callable[[Path, Store], None] | None = getattr(module, "load", None)
+        self.files: Callable[[Path], Sequence[Path]] | None = getattr(module, "files", None)
+        self.add: Adding | None = getattr(module, "add", None)
 
     def load(self, path: Path, store: Store) -> None:
         """Lines may be in any order."""
@@ -192,15 +186,15 @@ def loader(form: str, path: Path) -> Loader:
     """The form's loader; `auto` looks at the corpus. Raises InputRefused where no form fits."""
     if not path.exists():
         raise refusal("there is no such file or folder", path)
-    name = form if form != "auto" else _form_of(path)
-    module = importlib.import_module(FORMS[name])
-    parts = {part: getattr(module, part, None) for part in ("files", "add")}
-    as_a_whole = getattr(module, "load", None)
-    return Loader(name, as_a_whole, **parts, has_paragraphs=name not in SENTENCES)
+    return Loader(form if form != "auto" else _form_of(path))
+
+
+def _module(form: str) -> ModuleType:
+    return importlib.import_module(f"scoring.tools.builders.load_{form}")
 
 
 def _form_of(path: Path) -> str:
-    modules = {name: importlib.import_module(module) for name, module in FORMS.items()}
+    modules = {name: _module(name) for name in FORMS}
     for name, module in modules.items():
         if hasattr(module, "fits") and module.fits(path):
             return name

@@ -114,9 +114,7 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
     for row in store.rows(SQL["resolution: contexts"]):
         if row["paper_id"] != paper:
             paper = row["paper_id"]
-            targets = {
-                row["ref_id"]: row["target"] for row in store.rows(SQL["resolution: targets"], (paper,))
-            }
+            targets = dict(map(tuple, store.rows(SQL["resolution: targets"], (paper,))))
         cited = [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]
         if cited:
             yield {

@@ -108,9 +108,7 @@ class Store:
 
     def counts(self, query: str) -> dict[str, int]:
         """From a query for classes and their counts; what has no class is called None."""
-        return {
-            "None" if name is None else str(name): count for name, count in self.connection.execute(query)
-        }
+        return {"None" if name is None else str(name): count for name, count in self.rows(query)}
 
     def sizes(self) -> dict[str, int]:
         queries = {

@@ -27,9 +27,6 @@ OTHERS = "others"
 BATCH = 64
 _GROUP_OF = {tag: group for group, tags in GROUPS.items() for tag in tags}
 
-#: The nearest words that are no punctuation, and their groups; None where there is none.
-Neighbours = dict[str, str | None]
-
 
 class Tagger:
     """Tags sentences with their placeholder in them, since without it their grammar is another."""
@@ -40,10 +37,9 @@ class Tagger:
         self.pipeline = pipeline
         self._nlp, self.name = spacy_package(pipeline, "a tagger", disable=left_out)
 
-    def neighbours(self, sentences: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Neighbours]]:
-        spaced = (
-            (sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number) for number, sentence in sentences
-        )
+    def neighbours(self, sentences: Iterable[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+        """By number the nearest words that are no punctuation, and their groups; None where there is none."""
+        spaced = ((text.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number) for number, text in sentences)
         for document, number in self._nlp.pipe(spaced, as_tuples=True, batch_size=BATCH):
             start = document.text.index(PLACEHOLDER)
             words = [token for token in document if not token.is_punct and not token.is_space]
@@ -51,11 +47,11 @@ class Tagger:
                 "before": [token for token in words if token.idx + len(token) <= start][-1:],
                 "after": [token for token in words if token.idx >= start + len(PLACEHOLDER)][:1],
             }
-            beside: Neighbours = {}
+            beside: dict[str, Any] = {"number": number}
             for side, tokens in sides.items():
                 beside[f"word_{side}"] = tokens[0].text if tokens else None
                 beside[f"pos_{side}"] = _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
-            yield number, beside
+            yield beside
 
 
 #: So many numbers of contexts are a range, whoever tags it.
@@ -115,10 +111,7 @@ def _tagged(
     connection: sqlite3.Connection, tagger: Tagger, after: int, last: int, is_everything: bool
 ) -> Iterator[dict[str, Any]]:
     values = {"after": after, "last": last, "every": is_everything}
-    for number, around in tagger.neighbours(connection.execute(SQL["tagging: to tag"], values)):
-        yield {"number": number, **around}
+    return tagger.neighbours(connection.execute(SQL["tagging: to tag"], values))
 
 
-@lru_cache(maxsize=1)
-def _tagger(pipeline: str) -> Tagger:
-    return Tagger(pipeline)
+_tagger = lru_cache(maxsize=1)(Tagger)
