@@ -98,13 +98,8 @@ def data(args: argparse.Namespace) -> int:
 def submit(args: argparse.Namespace) -> int:
     site = _site(args, needs_token=True)
     phase = phase_id(site, args.phase)
-    fields = {
-        "system": args.system,
-        "description": args.description,
-        "team": args.team,
-        "kind": args.kind,
-        **dict(args.card),
-    }
+    named = {name: getattr(args, name) for name in ("system", "description", "team", "kind")}
+    fields = {**named, **dict(args.card)}
     if args.priority is not None:
         require_priorities(site, phase, args.kind)
         fields["priority"] = str(args.priority)

@@ -155,11 +155,8 @@ class GivenSplit:
 
 
 def given_out(task: Task, viewer: object) -> list[GivenSplit]:
-    return [
-        GivenSplit(phase, gold, may_have_gold(phase, viewer))
-        for phase, gold in released_phases(task).items()
-        if may_have_inputs(viewer, phase)
-    ]
+    given = ((phase, gold) for phase, gold in released_phases(task).items() if may_have_inputs(viewer, phase))
+    return [GivenSplit(phase, gold, may_have_gold(phase, viewer)) for phase, gold in given]
 
 
 def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
@@ -512,11 +509,8 @@ def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
         return []
     labels = phase.task.options[ENTAILMENT.name]
     asking = Phase.objects.filter(task__options__entailment=labels).select_related("task__season")
-    closed = {
-        one.task.season_id
-        for one in asking
-        if not one.task.season.is_public or not may_have_gold(one, viewer)
-    }
+    hidden = (one for one in asking if not one.task.season.is_public or not may_have_gold(one, viewer))
+    closed = {one.task.season_id for one in hidden}
     if phase.task.season_id in closed:
         return []
     deciding = EntailmentModel.objects.deciding(model, phase.task.season)
@@ -532,11 +526,6 @@ def write_labels(out: IO[bytes], phase: Phase, deciding: list[EntailmentModel]) 
                 digest.update(line.encode())
                 file.write(line.encode())
                 number += 1
-        task = phase.task
-        card = {
-            "name": f"{task.season.slug}/{task.slug}/{phase.slug}",
-            "model": deciding[0].name,
-            "labels": number,
-            "sha256": digest.hexdigest(),
-        }
+        name, model = "/".join(place(phase)), deciding[0].name
+        card = {"name": name, "model": model, "labels": number, "sha256": digest.hexdigest()}
         archive.writestr(zipfile.ZipInfo(CARD), f"{json.dumps(card, ensure_ascii=False, indent=2)}\n")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -41,10 +42,7 @@ def as_xlsx(results: Results) -> bytes:
     """The table of the CSV, and on another sheet what its numbers are of."""
     board = results.board
     heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
-    columns = [
-        (column.name, column.metric, column.scale, column.higher_is_better, column.key)
-        for column in board.columns
-    ]
+    facts = attrgetter("name", "metric", "scale", "higher_is_better", "key")
     about = [
         ("board", results.title),
         ("address", results.address),
@@ -52,7 +50,7 @@ def as_xlsx(results: Results) -> bytes:
         ("gold", f"v{board.gold.number}, SHA-256 {board.gold.digest}" if board.gold else ""),
         (),
         ("column", "metric", "scale", "higher is better", "key"),
-        *columns,
+        *map(facts, board.columns),
     ]
     sheets: Mapping[str, Iterable[Iterable[object]]] = {"Board": chain([heads], lines), "About": about}
     return workbook(results.title, board.updated_at, sheets)

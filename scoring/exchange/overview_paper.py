@@ -317,10 +317,8 @@ def _beside(board: Board) -> Iterator[str]:
     baselines = [row for row in board.rows if row.is_baseline and row.value is not None]
     if baselines:
         best = baselines[0]
-        better = sum(
-            row.rank is not None and row.value is not None and row.value > (best.value or 0.0)
-            for row in board.rows
-        )
+        ranked = (row.value for row in board.rows if row.rank is not None and row.value is not None)
+        better = sum(value > (best.value or 0.0) for value in ranked)
         yield (
             f"The best baseline is {_markdown(best.system)} with {_number(board, best)}; "
             f"{counted(better, 'ranked run')} {'is' if better == 1 else 'are'} better."

@@ -79,8 +79,5 @@ def ranking_scores(runs: list[Submission]) -> dict[int, Score]:
         .select_related("evaluation")
         .order_by("evaluation__gold__number", "evaluation_id")
     )
-    return {
-        score.evaluation.submission_id: score
-        for score in scores
-        if score.evaluation.rules == first[score.evaluation.submission_id]
-    }
+    by_run = ((score.evaluation.submission_id, score) for score in scores)
+    return {run: score for run, score in by_run if score.evaluation.rules == first[run]}

@@ -70,10 +70,8 @@ def read_runs(
     split = read_split(task_type, gold, options)
     metrics = metrics_of(task_type, rules, options)
     inputs = [open_input(run) for run in runs]
-    answers = [
-        read_run(task_type, files, split.index, options, name=str(run))
-        for files, run in zip(inputs, runs, strict=True)
-    ]
+    named = zip(inputs, map(str, runs), strict=True)
+    answers = [read_run(task_type, files, split.index, options, name=name) for files, name in named]
     if problems := fatal([problem for _, of_run in answers for problem in of_run]):
         raise InputRefused(problems)
     measurements = []
@@ -141,10 +139,5 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
         times = TIMES if units else ()
         detectable = {str(more): finite(at(at_units=more * units)) for more in times}
         metrics[metric.name] = {"error": finite(error), "detectable": detectable, "scale": metric.scale or 1}
-    return {
-        **read.described,
-        "unit": unit,
-        "units": units,
-        "smallest_p": significance.smallest_p(units, TRIALS),
-        "metrics": metrics,
-    }
+    facts = {"unit": unit, "units": units, "smallest_p": significance.smallest_p(units, TRIALS)}
+    return {**read.described, **facts, "metrics": metrics}

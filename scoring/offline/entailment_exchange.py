@@ -32,11 +32,8 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
     """Write what is pending, marking what must be decided in any case. Raises Pending where there is any."""
     asking = {metric.statistic: metric for metric in metrics if isinstance(metric, CitationMetric)}
     watched = {name: entailment.Watched(metric.judge) for name, metric in asking.items()}
-    verdicts = [
-        verdict
-        for name, metric in asking.items()
-        for verdict in entailment.judged(metric.cases(pairs.gold, pairs.answers), watched[name])
-    ]
+    cases = ((metric.cases(pairs.gold, pairs.answers), watched[name]) for name, metric in asking.items())
+    verdicts = [verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)]
     pending = dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)
     if not pending:
         return

@@ -30,10 +30,8 @@ def tests_again(
     for (trials, seed), places in alike.items():
         for begin in range(0, len(places), AT_A_TIME):
             chosen = places[begin : begin + AT_A_TIME]
-            pairs = [
-                paired(metric, measured(tests[place]["first"]), measured(tests[place]["second"]))
-                for place in chosen
-            ]
+            runs = ((tests[place]["first"], tests[place]["second"]) for place in chosen)
+            pairs = [paired(metric, measured(first), measured(second)) for first, second in runs]
             for place, found in zip(chosen, differences(pairs, trials=trials, seed=seed), strict=True):
                 numbers = (found.difference, found.error, found.low, found.high, found.test.p, found.units)
                 again[place] = dict(zip(FOUND, map(finite, numbers), strict=True))

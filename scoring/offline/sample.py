@@ -89,10 +89,8 @@ def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[st
 
 def written_scores(task_type: TaskType, files: Files) -> str:
     """What its file of scores has to say. Undefined is null."""
-    values = {
-        rules: {name: finite(value) for name, value in scores.items()}
-        for rules, scores in sample_scores(task_type, files).items()
-    }
+    by_rules = sample_scores(task_type, files)
+    values = {rules: dict(zip(of, map(finite, of.values()), strict=True)) for rules, of in by_rules.items()}
     return json.dumps(values, indent=2) + "\n"
 
 
@@ -129,13 +127,8 @@ def open_sample(
     assert folder is not None, f"{task_type.slug} ships no sample"
     options = folder / "options.json"
     stated = json.loads(options.read_text(encoding="utf-8")) if options.is_file() else {}
-    checked = task_type.checked_options(
-        {
-            name: value.replace(PLACE, str(folder))
-            for name, value in stated.items()
-            if has_files or PLACE not in value
-        }
-    )
+    usable = (name for name, value in stated.items() if has_files or PLACE not in value)
+    checked = task_type.checked_options({name: stated[name].replace(PLACE, str(folder)) for name in usable})
     gold = open_inputs(sorted(folder.glob("gold*")))
     return gold, task_type.gold_of(gold, checked), checked
 

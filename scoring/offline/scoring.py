@@ -172,10 +172,8 @@ def score_read(
         return result
     rest = evaluated(part=str(scoring.part.other), rows=parts[1])
     others = {name: value.as_dict() for name, value in rest.metrics.items()}
-    return result | {
-        "part": str(scoring.part),
-        "other_part": {"part": str(scoring.part.other), "metrics": others},
-    }
+    other = {"part": str(scoring.part.other), "metrics": others}
+    return result | {"part": str(scoring.part), "other_part": other}
 
 
 def keep_statistics(

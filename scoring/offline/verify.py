@@ -401,15 +401,10 @@ def _check_ranks(
         if test["seed"] != SEED or not fewest <= test["trials"] <= most:
             verified.differs(f"{path}: a paired test is not made as those of boards are")
             return
-    of_gold = {
-        run
-        for run in rows
-        if (run, rules) in scorings and printed[run, rules]["gold"]["sha256"] == board["gold"]["sha256"]
-    }
-    is_model = any(
-        MODELS & provenance_of(printed[run, rules]["metrics"][found["metric"]]["signature"]).keys()
-        for run in of_gold
-    )
+    done = (run for run in rows if (run, rules) in scorings)
+    of_gold = {run for run in done if printed[run, rules]["gold"]["sha256"] == board["gold"]["sha256"]}
+    tested = (printed[run, rules]["metrics"][found["metric"]] for run in of_gold)
+    is_model = any(MODELS & provenance_of(metric["signature"]).keys() for metric in tested)
     repeatable = [test for test in tests if not is_model and {test["first"], test["second"]} <= of_gold]
     why = MODEL_TESTS if is_model else NOT_REPEATED
     verified.unchecked[why] += len(FOUND) * (len(tests) - len(repeatable))

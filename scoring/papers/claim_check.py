@@ -31,6 +31,10 @@ class Claim:
     text: str
     marks: tuple[int, ...]
 
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> "Claim":
+        return cls(line["id"], line["claim"], tuple(line["marks"]))
+
 
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
     """A line for each claim of the run that counts, in its order; of two that nothing tells apart one."""
@@ -55,16 +59,12 @@ def read_sheet(path: Path, questions: Mapping[Claim, Question]) -> dict[Claim, s
             if fault := _fault(line, questions, claims):
                 problems.append(file.problem(*fault, line=number, raw=raw))
             elif line["rewritten"].strip():
-                claims[_claim(line)] = line["rewritten"].strip()
+                claims[Claim.of(line)] = line["rewritten"].strip()
     if not claims and not fatal(problems):
         expected = "a text in “rewritten”"
         problems.append(Problem(file=str(path), message="no claim is rewritten", expected=expected))
     refuse(problems)
     return claims
-
-
-def _claim(line: Mapping[str, Any]) -> Claim:
-    return Claim(line["id"], line["claim"], tuple(line["marks"]))
 
 
 def _fault(
@@ -76,9 +76,9 @@ def _fault(
     marks = line.get("marks")
     if not isinstance(marks, list) or not all(type(mark) is int for mark in marks):
         return "“marks” is no list of numbers", EXAMPLE
-    if _claim(line) not in questions:
+    if Claim.of(line) not in questions:
         return f"the run has no such claim of “{quoted(line['id'])}”", "a line of this run's own sheet"
-    if _claim(line) in claims:
+    if Claim.of(line) in claims:
         return "the claim was rewritten on an earlier line", "each claim once"
     return None
 

@@ -181,10 +181,8 @@ def check_claims(args: Given) -> int:
 
     rows, is_official, options = _claims(args)
     questions = {question.id: question for question in rows.gold if question is not None}
-    question_of = {
-        Claim(line["id"], line["claim"], tuple(line["marks"])): questions[line["id"]]
-        for line in sheet(rows, is_official=is_official)
-    }
+    claims = (Claim.of(line) for line in sheet(rows, is_official=is_official))
+    question_of = {claim: questions[claim.id] for claim in claims}
     rewritten = pairs_of(read_sheet(args.sheet, question_of), question_of)
     judge = judge_of(options)
     if args.pairs:

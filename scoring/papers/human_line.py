@@ -7,6 +7,7 @@ summaries; never to one's own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from scoring.offline.evaluate import Resampling, Scores, evaluate
@@ -48,11 +49,8 @@ def human_lines(
     names = _names(split)
 
     def scored(chosen: Sequence[str], *, with_own: bool) -> Scores:
-        parts = [
-            part
-            for name in chosen
-            for part in _parts(task_type, split, name, rules, options, with_own=with_own)
-        ]
+        by_name = (_parts(task_type, split, name, rules, options, with_own=with_own) for name in chosen)
+        parts = list(chain.from_iterable(by_name))
         return evaluate(
             task_type, _joined(parts), rules=rules, options=options, gold=split.digest, resampling=resampling
         )
@@ -105,10 +103,8 @@ def as_one_run(
         part=str(part or ""),
         rows=rows,
     )
-    signed = {
-        name: replace(value, signature=f"{value.signature}|{AGAINST}")
-        for name, value in scores.metrics.items()
-    }
+    named = ((name, value, f"{value.signature}|{AGAINST}") for name, value in scores.metrics.items())
+    signed = {name: replace(value, signature=signature) for name, value, signature in named}
     return replace(scores, metrics=signed), pairs if rows is None else narrowed(pairs, rows)
 
 

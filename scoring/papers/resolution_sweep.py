@@ -34,10 +34,8 @@ def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> tuple[
         choose(store, rules)
         for inlink in inlinks_of(store, without_tested=rules.inlinks_without == "tested"):
             inlinks[inlink["ref_id"]].append(inlink)
-        documents = {
-            row["target"]: resolution.Document.of(dict(row), inlinks.get(row["target"], ()))
-            for row in store.rows(SQL["resolution_sweep: documents"])
-        }
+        rows = ((row["target"], dict(row)) for row in store.rows(SQL["resolution_sweep: documents"]))
+        documents = {name: resolution.Document.of(row, inlinks.get(name, ())) for name, row in rows}
         for row in store.rows(SQL["resolution_sweep: candidates"]):
             candidates[row["paper_id"]].append(row["target"])
         contexts = list(resolvable(store))

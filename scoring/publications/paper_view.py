@@ -157,8 +157,4 @@ def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
     """Of the task's own publications, or else of its kind's; beside each whether it is by class."""
     found = published.published_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [(table, True) for table in found.by_class]
-    return [
-        (table, by_class)
-        for table, by_class in tables
-        if any(measure.name in table.computed for measure in table.columns)
-    ]
+    return [pair for pair in tables if any(one.name in pair[0].computed for one in pair[0].columns)]

@@ -43,14 +43,9 @@ class Placement:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Placement:
-        beside = kept.get("recomputed")
-        return cls(
-            **{
-                **kept,
-                "interval": tuple(kept.get("interval", ())),
-                "recomputed": Recomputed(**beside) if beside else None,
-            }
-        )
+        beside, interval = kept.get("recomputed"), tuple(kept.get("interval", ()))
+        recomputed = Recomputed(**beside) if beside else None
+        return cls(**{**kept, "interval": interval, "recomputed": recomputed})
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "where": dict(self.where), "interval": list(self.interval)}

@@ -224,11 +224,9 @@ def published_json(published: Published) -> str:
 
 
 def described_results(published: Published) -> dict[str, Any]:
-    names = ("key", "authors", "year", "title", "venue")
-    papers = [
-        {**{name: getattr(paper, name) for name in names}, "doi": paper.doi or None}
-        for paper in published.papers
-    ]
+    names = ("key", "authors", "year", "title", "venue", "doi")
+    known = ({name: getattr(paper, name) for name in names} for paper in published.papers)
+    papers = [facts | {"doi": facts["doi"] or None} for facts in known]
     return {"papers": papers, "figures": list(figures(published))}
 
 
@@ -305,10 +303,8 @@ def printed_transfers(task: Task) -> list[PrintedTransfer]:
         if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values()):
             tested = list(dict.fromkeys(row.label for row in table.rows))
             printed = {(row.system, row.label): row.figures.get(table.leading.name) for row in table.rows}
-            lines = [
-                (system, [printed.get((system, label)) for label in tested])
-                for system in dict.fromkeys(row.system for row in table.rows)
-            ]
+            systems = dict.fromkeys(row.system for row in table.rows)
+            lines = [(system, [printed.get((system, label)) for label in tested]) for system in systems]
             transfers.append(PrintedTransfer(table=table, tested=tested, lines=lines))
     return transfers
 
@@ -355,15 +351,13 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     names = list(dict.fromkeys(row.system for row in shown.rows))
     numbers = {name: number for number, name in enumerate(names)}
+    labels = list(dict.fromkeys(row.label for row in shown.rows))
     classes = differences.ClassTable(
         dimension=shown.dimension,
         metric=shown.leading.label,
         scale=WIDTHS.get(shown.leading.scale, 0.0),
         higher_is_better=shown.leading.higher_is_better,
-        classes=[
-            differences.Class(label, 0)
-            for label in differences.natural_order(list(dict.fromkeys(row.label for row in shown.rows)))
-        ],
+        classes=[differences.Class(label, 0) for label in differences.natural_order(labels)],
         systems=[PublishedSystem(name, number) for name, number in numbers.items()],
         values={(row.label, numbers[row.system]): row.value(shown.leading.name) for row in shown.rows},
     )

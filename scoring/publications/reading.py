@@ -504,11 +504,8 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
                 figures[field][metric] = value
         filled = {key: value for key, value in facts.items() if value is not None or key == "system"}
         rows.append({"row": number, **filled, **figures})
-    return {
-        **table,
-        "metrics": [{"name": column, **common, **described.get(column, {})} for column in metrics],
-        "rows": rows,
-    }
+    measures = [{"name": column, **common, **described.get(column, {})} for column in metrics]
+    return {**table, "metrics": measures, "rows": rows}
 
 
 def _csv_names(value: object) -> list[str]:

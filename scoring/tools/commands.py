@@ -29,11 +29,8 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
 
 
 def list_baselines(args: Given) -> int:
-    listed = baselines().values()
-    facts = [
-        {"name": one.name, "task_types": list(one.task_types), "summary": one.summary, "source": one.source}
-        for one in listed
-    ]
+    listed, names = baselines().values(), ("name", "task_types", "summary", "source")
+    facts = [{name: getattr(one, name) for name in names} for one in listed]
     lines = (f"{one.name:<32} {', '.join(one.task_types)}\n{'':<32} {one.summary}" for one in listed)
     return say(args, facts, *lines)
 

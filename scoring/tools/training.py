@@ -127,6 +127,7 @@ def manifest(
     trained: Sequence[Labelled], settings: Settings, source: Path, evaluation: Mapping[str, Any]
 ) -> dict[str, Any]:
     counts = Counter(sentence.label for sentence in trained)
+    blocks = {name: dict(words) for name, words in BLOCKS.items()}
     texts = "".join(f"{sentence.text}\t{sentence.label}\n" for sentence in trained)
     return {
         "trained_on": {
@@ -135,11 +136,7 @@ def manifest(
             "sentences": len(trained),
             "labels": dict(sorted(counts.items())),
         },
-        "settings": {
-            **asdict(settings),
-            "class_weight": "balanced",
-            "blocks": {name: dict(words) for name, words in BLOCKS.items()},
-        },
+        "settings": {**asdict(settings), "class_weight": "balanced", "blocks": blocks},
         "packages": {name: version(name) for name in ("scikit-learn", "numpy", "scipy")},
         "evaluation": dict(evaluation),
     }

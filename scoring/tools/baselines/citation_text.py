@@ -171,11 +171,8 @@ def answers(files: Sequence[InputFile], options: Options, *, system: System) -> 
     count = options.get("sentences", SENTENCES.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
         raise OptionRefused(f"option sentences={count}: expected a whole number from 1 to 1000")
-    settings = Settings(
-        split=SPLITTERS[options.get("splitter", SPLITTER.default)],
-        sentences=int(count),
-        ties=options.get("ties", TIED.default),
-    )
+    split, ties = SPLITTERS[options.get("splitter", SPLITTER.default)], options.get("ties", TIED.default)
+    settings = Settings(split=split, sentences=int(count), ties=ties)
     for _, group in groupby(read_instances(files, with_targets=False), key=lambda instance: instance.dataset):
         instances = list(group)
         texts_of = cited_abstracts if options["inputs"] == CITED else list

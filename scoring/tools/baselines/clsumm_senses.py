@@ -147,14 +147,12 @@ class Senses:
         for place, word in enumerate(words):
             for ancestor, way in self._ways(word).items():
                 paths[ancestor].append((place, way))
-        return {
-            ancestor: (
-                np.array([place for place, _ in ways]),
-                np.array([way.steps for _, way in ways], float),
-                np.array([way.information for _, way in ways]),
-            )
-            for ancestor, ways in paths.items()
-        }
+        below = {}
+        for ancestor, found in paths.items():
+            places, ways = zip(*found, strict=True)
+            steps, information = zip(*ways, strict=True)
+            below[ancestor] = np.array(places), np.array(steps, float), np.array(information)
+        return below
 
     def _measures(self, ancestor: Any, first: Way, steps: Floats, information: Floats) -> Floats:
         way = first.steps + steps

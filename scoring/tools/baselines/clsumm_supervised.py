@@ -201,8 +201,5 @@ def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
     """With the lemmas that WordNet knows; a word that it does not have, or without it, as it stands."""
     words = [token.lower() for token in parse.tokens]
     lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]
-    return {
-        (lemmas[head], relation, lemma)
-        for lemma, head, relation in zip(lemmas, parse.heads, parse.relations, strict=True)
-        if relation not in PASSED_OVER
-    }
+    found = zip(lemmas, parse.heads, parse.relations, strict=True)
+    return {(lemmas[head], name, lemma) for lemma, head, name in found if name not in PASSED_OVER}

@@ -18,7 +18,7 @@ import numpy as np
 from scoring.metrics.discourse import sentence_spans
 from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, rows_of
 from scoring.tools.baselines.tfidf import TfIdfRetriever
-from tasks.types.base import Option, Options
+from tasks.types.base import Option
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_resolution import CONTEXTS, INLINKS, REFERENCES
 from tasks.types.files import InputFile
@@ -67,10 +67,8 @@ def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
 def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
     """The sentence without its marks, with its neighbours as far as the record has them."""
     before, sentence, after = (str(record.get(part) or "") for part in ("before", "sentence", "after"))
-    first, last = (
-        [text[start:end] for start, end in sentence_spans(text)] if window.around else []
-        for text in (before, after)
-    )
+    texts = (before, after) if window.around else ("", "")
+    first, last = ([text[start:end] for start, end in sentence_spans(text)] for text in texts)
     text = " ".join([*first[-window.around :], sentence, *last[: window.around]])
     return " ".join(_MARKS.sub(" ", text).split())
 
@@ -240,10 +238,8 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
             names, records = list(one), list(group)
             ranked = rankings(list(one.values()), records, method, window)
             for record, (order, scores) in zip(records, ranked, strict=True):
-                yield {
-                    "id": str(record["context_id"]),
-                    "scores": {names[place]: scores[place] for place in order},
-                }
+                by_name = {names[place]: scores[place] for place in order}
+                yield {"id": str(record["context_id"]), "scores": by_name}
 
 
 def parts_of(documents: Iterable[Document]) -> set[str]:
@@ -270,16 +266,12 @@ def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
     return documents
 
 
-def by_method(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
-    return resolve(files, METHODS[options["method"]], QUERIES[options["window"]])
-
-
 OPTIONS = (
     Option("method", "reference string", "what stands for a reference", tuple(METHODS)),
     Option("window", "10-10", "what of the text around the citation is the query", tuple(QUERIES)),
 )
 BY_METHOD = Baseline.of(
-    by_method,
+    lambda files, options: resolve(files, METHODS[options["method"]], QUERIES[options["window"]]),
     name="resolution-tfidf",
     summary="TF-IDF cosine of any representation of a reference (`method`) with any `window`.",
     source="Duma and Klein 2014, Citation Resolution",

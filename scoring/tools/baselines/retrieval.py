@@ -207,11 +207,8 @@ def recommend(
     for record in rows_of(the_file(files, CONTEXTS, "the contexts")):
         scores = fitted.scores(query(record, with_neighbours=with_neighbours))
         places = best(scores, depth).tolist()
-        yield {
-            "id": str(record["id"]),
-            "ranked": [names[place] for place in places],
-            "scores": [round(float(scores[place]), 6) for place in places],
-        }
+        rounded = [round(float(scores[place]), 6) for place in places]
+        yield {"id": str(record["id"]), "ranked": [names[place] for place in places], "scores": rounded}
 
 
 def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
@@ -231,10 +228,6 @@ def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
     problems: list[Problem] = []
     yield from Rows(file, problems)
     refuse(problems)
-
-
-def dense(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
-    return recommend(files, partial(Dense, model=SentenceModel(folder_of(options))))
 
 
 def _baseline(
@@ -258,7 +251,7 @@ BASELINES = (
     ),
     _baseline("bm25-lucene", Lucene, "BM25 as in Lucene, by the package bm25s, k1 1.5, b 0.75."),
     Baseline.of(
-        dense,
+        lambda files, options: recommend(files, partial(Dense, model=SentenceModel(folder_of(options)))),
         name="dense",
         summary="Cosine of sentence vectors by a model in the form of sentence-transformers, "
         "all-MiniLM-L6-v2 unless another is named.",

@@ -166,11 +166,8 @@ class LengthThresholds:
 
 def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThresholds:
     mean, deviation = _moments(counts)
-    plausible = {
-        tokens: sentences
-        for tokens, sentences in counts.items()
-        if not deviation or abs(tokens - mean) / deviation <= outlier_z
-    }
+    tokens_in = (n for n in counts if not deviation or abs(n - mean) / deviation <= outlier_z)
+    plausible = {tokens: counts[tokens] for tokens in tokens_in}
     counted = sum(plausible.values())
     mean, deviation = _moments(plausible)
     dropped = sum(counts.values()) - counted
@@ -246,10 +243,8 @@ def type_contexts(store: Store) -> None:
     store.connection.execute("CREATE INDEX by_pair ON intents (citing, cited)")
     store.connection.execute("CREATE TABLE typed (number INTEGER PRIMARY KEY, context_type TEXT)")
     store.write("INSERT INTO typed VALUES (?, ?)", _typed(store))
-    store.connection.execute(
-        "UPDATE contexts SET context_type = typed.context_type FROM typed"
-        " WHERE typed.number = contexts.number"
-    )
+    moved = "UPDATE contexts SET context_type = typed.context_type FROM typed"
+    store.connection.execute(f"{moved} WHERE typed.number = contexts.number")
 
 
 def _typed(store: Store) -> Iterator[tuple[int, str]]:

@@ -199,10 +199,8 @@ def _contexts(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
 def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
     for row in store.rows(SQL["diagnostic: candidates"], {"all": rules.candidates == classes.ALL}):
         facts = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
-        authors = [
-            {name: value for name, value in author.items() if value not in (None, "")}
-            for author in json.loads(row["author_metadata"])
-        ]
+        known = (author.items() for author in json.loads(row["author_metadata"]))
+        authors = [{name: value for name, value in facts if value not in (None, "")} for facts in known]
         yield {"ref_id": row["target"], **facts, **({"author_metadata": authors} if authors else {})}
 
 

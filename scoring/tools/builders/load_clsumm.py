@@ -67,14 +67,10 @@ def load(path: Path, store: Store) -> None:
 
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
-    abstract = [sentence.text for sentence in sentences if sentence.section.lower() == ABSTRACT]
-    title = [sentence.text for sentence in sentences if sentence.section == TITLE]
-    return Paper(
-        paper_id=name,
-        title=" ".join(title),
-        abstract=" ".join(abstract),
-        text=" ".join(sentence.text for sentence in sentences),
-    )
+    abstract = " ".join(one.text for one in sentences if one.section.lower() == ABSTRACT)
+    title = " ".join(one.text for one in sentences if one.section == TITLE)
+    text = " ".join(one.text for one in sentences)
+    return Paper(paper_id=name, title=title, abstract=abstract, text=text)
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:

@@ -40,10 +40,8 @@ def add(record: Record, file: Path, store: Store) -> None:
     for paragraph in body:
         if text(paragraph, "content_type") in ("", "paragraph"):
             content = _words(str(paragraph.get("text") or ""))
-            marks = [
-                Mark(start=cite.start(), end=cite.end(), text=cite[0], ref_id=cite[1])
-                for cite in _CITE.finditer(content)
-            ]
+            cites = _CITE.finditer(content)
+            marks = [Mark(start=one.start(), end=one.end(), text=one[0], ref_id=one[1]) for one in cites]
             section = without_tokens(text(paragraph, "section"))
             paragraphs.append(Paragraph(section=section, text=content, marks=marks))
     unmarked = (" ".join(_CITE.sub(" ", _words(text(part, "text"))).split()) for part in body)

@@ -88,10 +88,8 @@ def build_resolution(
         else:
             lines += [f"{title}: {value:,}", ""]
     write_sheet(season.folder, facts, lines)
-    card = (
-        f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have {rules.fewest_references} "
-        "or more references in the collection.\n"
-    )
+    card = f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have "
+    card += f"{rules.fewest_references} or more references in the collection.\n"
     (season.folder / "card.md").write_text(card, encoding="utf-8")
     return facts
 

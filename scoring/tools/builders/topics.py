@@ -121,10 +121,8 @@ def lot(seed: int, name: str) -> str:
 
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
-    citing = [
-        sum(len(one.offsets) or max(1, len(list(sentence_spans(one.text)))) for one in topic.citances)
-        for topic in inputs
-    ]
+    citances = (one for topic in inputs for one in topic.citances)
+    citing = sum(len(one.offsets) or max(1, len(list(sentence_spans(one.text)))) for one in citances)
     dated = [[publication_year(one.name.citing) for one in topic.citances] for topic in inputs]
     years = [[year for year in topic if year is not None] for topic in dated]
     facts: dict[str, Any] = {
@@ -132,7 +130,7 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
         "reference_sentences": _spread([len(topic.sentences) for topic in inputs]),
         "citing_papers": _spread([len({one.name.citing for one in topic.citances}) for topic in inputs]),
         "citances": _spread([len(topic.citances) for topic in inputs]),
-        "citing_sentences": sum(citing),
+        "citing_sentences": citing,
         "years_of_citing_papers": _spread([max(span) - min(span) for span in years if span]),
     }
     annotated = [(topic, citance) for topic in gold for file in topic.files for citance in file.citances]
@@ -141,7 +139,7 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
     named = [(topic, named_sentences(citance)) for topic, citance in annotated]
     counts = [len(sentences) for _, sentences in named]
     facets = Counter(facet for _, citance in annotated for facet in merged_facets(citance.facets))
-    by_one = sum(citing) if all(len(topic.files) == 1 for topic in gold) else 0
+    by_one = citing if all(len(topic.files) == 1 for topic in gold) else 0
     return {
         **facts,
         "annotated_citances": len(annotated),
@@ -311,10 +309,8 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
     ):
         read.load(corpus, store)
         eligible, left_out = choose(store, rules)
-        chosen = [
-            (paper, citations, list(chosen_citing(citing, rules)))
-            for paper, citations, citing in eligible[: rules.topics]
-        ]
+        taken = eligible[: rules.topics]
+        chosen = [(paper, count, list(chosen_citing(citing, rules))) for paper, count, citing in taken]
         papers = [paper["paper_id"] for paper, *_ in chosen]
         papers += [one.paper_id for *_, citing in chosen for one, _ in citing]
         names = file_names(list(dict.fromkeys(papers)))
