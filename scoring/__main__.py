@@ -189,6 +189,7 @@ def score_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
     options = options_of(chosen, given.option)
     named = given.rules or [None]
+    written = (_one_each(option, getattr(given, option), len(named)) for option in ("statistics", "pending"))
     scorings = [
         Scoring(
             task_type=chosen,
@@ -200,12 +201,7 @@ def score_run(given: argparse.Namespace) -> int:
             part=part_of(given),
             **{name: getattr(given, name) for name in ("gold", "run", "run_name", "seed", "method")},
         )
-        for name, statistics, pending in zip(
-            named,
-            _one_each("--statistics", given.statistics, len(named)),
-            _one_each("--pending", given.pending, len(named)),
-            strict=True,
-        )
+        for name, statistics, pending in zip(named, *written, strict=True)
     ]
     if len(scorings) > 1:
         return score_under_each(scorings, given)
@@ -217,7 +213,7 @@ def score_run(given: argparse.Namespace) -> int:
 
 def _one_each(option: str, paths: Sequence[Path] | None, count: int) -> Sequence[Path | None]:
     if paths and len(paths) != count:
-        raise OptionRefused(f"{option} is given {len(paths)} times and --rules {count} times")
+        raise OptionRefused(f"--{option} is given {len(paths)} times and --rules {count} times")
     return paths or [None] * count
 
 

@@ -40,15 +40,9 @@ def verify(args: argparse.Namespace) -> int:
                 receipt.faults += _faults_in_site(site, now, receipt)
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
         raise Refused(f"{args.site or args.key} does not say what a site says of its log: {fault}") from fault
+    found = ("faults", "key", "index", "opened", "sealed")
     described = [
-        {
-            "holds": not receipt.faults,
-            "faults": receipt.faults,
-            "key": receipt.key,
-            "index": receipt.index,
-            "opened": receipt.opened,
-            "sealed": receipt.sealed,
-        }
+        {"holds": not receipt.faults, **{name: getattr(receipt, name) for name in found}}
         for receipt in checked
     ]
     holding = sum(not receipt.faults for receipt in checked)

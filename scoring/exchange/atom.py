@@ -48,16 +48,10 @@ def season_feed(season: Season, now: dt.datetime) -> str:
     ]
     entries += _phases(season, now)
     # Without who did it.
-    entries += [
-        Entry(
-            name=f"moved-{entry.pk}",
-            title=f"{entry.words[:1].upper()}{entry.words[1:]}",
-            html=f"<p>{address}</p>",
-            address=address,
-            published=entry.at,
-        )
-        for entry in history(season).filter(action="phase-moved")[:MAX_ENTRIES]
-    ]
+    for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
+        name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
+        html = f"<p>{address}</p>"
+        entries.append(Entry(name=name, title=title, html=html, address=address, published=moved.at))
     return _written(season.title, address, "season-feed", [season.slug], entries)
 
 
@@ -82,16 +76,11 @@ def board_feed(board: Board) -> str:
         )
         entries.append(entry)
     golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
-    entries += [
-        Entry(
-            name=f"gold-{gold.pk}",
-            title=f"Gold version {gold.number}",
-            html=f"<p>{counted(gold.instances, 'instance')}.</p>",
-            address=site_address("gold-changes", *where),
-            published=gold.created_at,
-        )
-        for gold in golds[:MAX_ENTRIES]
-    ]
+    changes = site_address("gold-changes", *where)
+    for gold in golds[:MAX_ENTRIES]:
+        name, words = f"gold-{gold.pk}", f"Gold version {gold.number}"
+        html = f"<p>{counted(gold.instances, 'instance')}.</p>"
+        entries.append(Entry(name=name, title=words, html=html, address=changes, published=gold.created_at))
     return _written(title, site_address("board", *where), "board-feed", where, entries)
 
 

@@ -80,17 +80,14 @@ def read_runs(
         if part is not None:
             rows, _ = rows_of_part(task_type, part, pairs, split, read, rules, options)
         measurements.append(measured(metrics, pairs, rows))
-    return RunsRead(
-        metrics=metrics,
-        measurements=measurements,
-        described={
-            "task_type": task_type.slug,
-            "rules": rules,
-            "options": dict(options),
-            "gold": {"sha256": split.digest, "instances": split.instances},
-            "runs": [{"sha256": input_digest(files)} for files in inputs],
-        },
-    )
+    described = {
+        "task_type": task_type.slug,
+        "rules": rules,
+        "options": dict(options),
+        "gold": {"sha256": split.digest, "instances": split.instances},
+        "runs": [{"sha256": input_digest(files)} for files in inputs],
+    }
+    return RunsRead(metrics=metrics, measurements=measurements, described=described)
 
 
 def compare(read: RunsRead, *, trials: int, seed: int) -> dict[str, Any]:

@@ -163,15 +163,11 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
     notes = {name: int(count) for name, count in pairs.notes.items()}
     for metric in () if is_empty else metrics:
         notes |= metric.notes(own.matrices[metric.statistic])
-    return Scores(
-        **vars(own),
-        metrics=values,
-        breakdowns={
-            dimension: breakdown(metrics_by(task_type, dimension, metrics), own.matrices, labels, has_gold)
-            for dimension, labels in pairs.features.items()
-        },
-        notes=notes,
-    )
+    breakdowns = {
+        dimension: breakdown(metrics_by(task_type, dimension, metrics), own.matrices, labels, has_gold)
+        for dimension, labels in pairs.features.items()
+    }
+    return Scores(**vars(own), metrics=values, breakdowns=breakdowns, notes=notes)
 
 
 def _intervals(
@@ -180,15 +176,12 @@ def _intervals(
     names, numbers = own.resampled
     # Metrics of one statistic share its rows.
     sums = {name: unit_sums(stats, numbers) for name, stats in own.matrices.items()}
-    measured: list[Measured] = [
-        (
-            metric,
-            unit_rows(metric, own.matrices[metric.statistic], own.units, own.clusters)
-            if metric.per_unit or isinstance(metric, WeightedMetric)
-            else sums[metric.statistic],
-        )
-        for metric in metrics
-    ]
+    measured: list[Measured] = []
+    for metric in metrics:
+        rows = sums[metric.statistic]
+        if metric.per_unit or isinstance(metric, WeightedMetric):
+            rows = unit_rows(metric, own.matrices[metric.statistic], own.units, own.clusters)
+        measured.append((metric, rows))
     if resampling.method == WILSON_JACKKNIFE:
         return jackknife.intervals_or_reasons(measured)
     resampler = Resampler(len(names), resamples=resampling.resamples, seed=resampling.seed)
@@ -295,6 +288,8 @@ def load_statistics(source: Path | IO[bytes], only: Collection[str] | None = Non
     with np.load(source, allow_pickle=False) as kept:
         texts = json.loads(kept["texts"].tobytes())
         names = (name.partition(":")[2] for name in kept.files if name.startswith("statistic:"))
+        labels = texts.get("labels", {}).items()
+        lists = {name: [tuple(row) for row in rows] for name, rows in texts["features"].items()}
         return Statistics(
             matrices={name: kept[f"statistic:{name}"] for name in names if only is None or name in only},
             units=kept["units"],
@@ -304,13 +299,7 @@ def load_statistics(source: Path | IO[bytes], only: Collection[str] | None = Non
             unit_names=texts["unit_names"],
             clusters=kept["clusters"] if "clusters" in kept.files else None,
             cluster_names=texts.get("cluster_names", ()),
-            features={
-                **{name: [tuple(row) for row in labels] for name, labels in texts["features"].items()},
-                **{
-                    name: Classes(labels, kept[f"classes:{name}"])
-                    for name, labels in texts.get("labels", {}).items()
-                },
-            },
+            features=lists | {name: Classes(known, kept[f"classes:{name}"]) for name, known in labels},
         )
 
 

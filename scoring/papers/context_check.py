@@ -227,13 +227,9 @@ def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:
     for (context, *_), marks in answers.items():
         right[context] += marks
         agreeing[context] += [one == other for one, other in combinations(marks, 2)]
-    return Checked(
-        asked=name,
-        contexts=len(right),
-        right=_share(right.values()),
-        agreeing=_share(agreeing.values()),
-        alpha=alpha(list(answers.values()), "nominal"),
-    )
+    shares = {"right": _share(right.values()), "agreeing": _share(agreeing.values())}
+    nominal = alpha(list(answers.values()), "nominal")
+    return Checked(asked=name, contexts=len(right), **shares, alpha=nominal)
 
 
 def _share(contexts: Iterable[Sequence[bool]]) -> Share:

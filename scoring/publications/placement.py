@@ -67,20 +67,14 @@ def read_placement(table: Table) -> PlacementEntry:
     beside = table.table("recomputed") if "recomputed" in table else None
     recomputed = None
     if beside is not None:
-        recomputed = Recomputed(
-            rules=current_rules(beside.text("rules")),
-            **{name: beside.words(name) for name in ("metrics", "systems", "classes", "runs")},
-            dimension=beside.text("dimension", ""),
-            remark=beside.text("remark", ""),
-        )
+        rules, remark = current_rules(beside.text("rules")), beside.text("remark", "")
+        dimension = beside.text("dimension", "")
+        words = {name: beside.words(name) for name in ("metrics", "systems", "classes", "runs")}
+        recomputed = Recomputed(rules=rules, **words, dimension=dimension, remark=remark)
         beside.close()
-    said = Placement(
-        table=table.text("table"),
-        **{name: table.text(name, "") for name in ("paper", "metric", "by", "overall")},
-        where=table.words("where"),
-        interval=table.texts("interval", ()),
-        recomputed=recomputed,
-    )
+    texts = {name: table.text(name, "") for name in ("paper", "metric", "by", "overall")}
+    name, where, interval = table.text("table"), table.words("where"), table.texts("interval", ())
+    said = Placement(table=name, **texts, where=where, interval=interval, recomputed=recomputed)
     table.close()
     return PlacementEntry(said, table, beside)
 

@@ -380,16 +380,11 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
     # Charts have the decimals of print, no more.
     heat = heat_map(classes, label=classes.metric)
     bars = system_bars(replace(classes, systems=drawn), classes.metric)
-    series = [
-        replace(
-            system,
-            values=[
-                replace(value, text=_cell(figures.get((label, system.name)))["text"])
-                for label, value in zip(bars.labels, system.values, strict=True)
-            ],
-        )
-        for system in bars.series
-    ]
+    series = []
+    for system in bars.series:
+        texts = (_cell(figures.get((label, system.name)))["text"] for label in bars.labels)
+        values = [replace(value, text=text) for value, text in zip(system.values, texts, strict=True)]
+        series.append(replace(system, values=values))
     return {
         "table": shown.table,
         "measure": shown.leading,

@@ -124,14 +124,11 @@ class Reproduced:
         pairs = [
             (self.heads[place]["printed"], [line.pairs[place] for line in self.lines]) for place in self.drawn
         ]
-        series = [
-            Series(name=f"{name}, {word}", values=values)
-            for name, row in pairs
-            for word, values in (
-                (_("reported"), [pair.printed for pair in row]),
-                (_("recomputed"), [pair.computed for pair in row]),
-            )
-        ]
+        series = []
+        for name, row in pairs:
+            reported, own = [pair.printed for pair in row], [pair.computed for pair in row]
+            series.append(Series(name=f"{name}, {_('reported')}", values=reported))
+            series.append(Series(name=f"{name}, {_('recomputed')}", values=own))
         return printed_and_own(self.shown.leading, [line.label for line in self.lines], series)
 
 
@@ -215,16 +212,11 @@ def _by_class(
         own, why = values.get((label, plan.systems[system]), (None, ""))
         return Pair(figure=figures.get((label, system)), own=own, kept_back=why)
 
-    lines = [
-        Line(
-            label=label,
-            own="",
-            line=min(row.line for row in shown.rows if row.label == label),
-            pairs=[pair(label, system) for system in systems],
-            size=sizes.get(label),
-        )
-        for label in labels
-    ]
+    lines = []
+    for label in labels:
+        first = min(row.line for row in shown.rows if row.label == label)
+        pairs = [pair(label, system) for system in systems]
+        lines.append(Line(label=label, own="", line=first, pairs=pairs, size=sizes.get(label)))
     return [{"printed": system, "own": plan.systems[system]} for system in systems], lines
 
 

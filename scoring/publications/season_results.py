@@ -105,24 +105,12 @@ def known_publication(key: str) -> Publication | None:
         rows: dict[str, Row] = {}
         for figure in Reported.objects.filter(table=table):
             if figure.key not in rows:
-                rows[figure.key] = Row(
-                    line=figure.line,
-                    system=figure.system or None,
-                    system_id=figure.system_id,
-                    features=figure.features,
-                    figures=(),
-                )
-        tables.append(
-            PrintedTable(
-                name=table.name,
-                kind=table.kind,
-                what=table.what,
-                row_key=tuple(table.row_key),
-                measures=tuple(reading.Measure(**measure) for measure in table.measures),
-                rows=tuple(rows.values()),
-                marks=table.marks,
-            )
-        )
+                named = {name: getattr(figure, name) for name in ("line", "system_id", "features")}
+                rows[figure.key] = Row(**named, system=figure.system or None, figures=())
+        described = {name: getattr(table, name) for name in ("name", "kind", "what", "marks")}
+        measures = tuple(reading.Measure(**measure) for measure in table.measures)
+        keys, lines = tuple(table.row_key), tuple(rows.values())
+        tables.append(PrintedTable(**described, row_key=keys, measures=measures, rows=lines))
     facts = {field.name: getattr(paper, field.name) for field in fields(reading.Paper)}
     facts["authors"] = tuple(paper.authors)
     return Publication(paper=reading.Paper(**facts), tables=tuple(tables))

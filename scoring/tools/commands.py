@@ -71,16 +71,9 @@ def build_diagnostic_split(args: Given) -> int:
     if args.drawn is not None and args.sampling == EACH:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
     rules = Rules(**{"per_stratum": PER_STRATUM[args.sampling], **settings_of(args, Rules)})
-    built = build_diagnostic(
-        args.corpus,
-        season,
-        rules,
-        form=args.form,
-        pipeline=None if args.tagger == "none" else args.tagger,
-        workers=_workers(args),
-        work=args.work,
-        sentences=args.sentences,
-    )
+    how = {"form": args.form, "work": args.work, "sentences": args.sentences, "workers": _workers(args)}
+    pipeline = None if args.tagger == "none" else args.tagger
+    built = build_diagnostic(args.corpus, season, rules, pipeline=pipeline, **how)
     if args.published:
         season = replace(season, placements=list(placements(args.published, built.candidates)))
     _write_season(season, () if args.no_baselines else BASELINES)

@@ -37,14 +37,10 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         )
         store.add_paper(paper)
     elif file.name == AUTHORS:
-        author = Author(
-            author_id=_needed(record, "author_id"),
-            name=reading.text(record, "name"),
-            h_index=reading.whole(record, "h_index"),
-            papers=reading.whole(record, "paper_count"),
-            citations=reading.whole(record, "citation_count"),
-        )
-        store.add_author(author)
+        keys = {"h_index": "h_index", "papers": "paper_count", "citations": "citation_count"}
+        numbers = {field: reading.whole(record, key) for field, key in keys.items()}
+        author_id, name = _needed(record, "author_id"), reading.text(record, "name")
+        store.add_author(Author(author_id=author_id, name=name, **numbers))
     elif file.name == REFERENCES:
         citing, ref_id = _needed(record, "paper_id"), _needed(record, "ref_id")
         reference = Reference(

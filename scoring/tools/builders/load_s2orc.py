@@ -66,14 +66,9 @@ def _article(record: Record) -> Article | None:
         people = ", ".join(filter(None, map(_author, listed(entry.get("authors")))))
         title, year = text(entry, "title"), whole(entry, "year")
         printed = (people, title, text(entry, "venue"), str(year or ""))
-        reference = Reference(
-            ref_id=f"{paper_id}:{name}",
-            target=text(entry, "link") or f"{paper_id}:{name}",
-            raw=text(entry, "raw_text") or ". ".join(filter(None, printed)),
-            title=title,
-            year=year,
-        )
-        references.append(reference)
+        raw, ref_id = text(entry, "raw_text") or ". ".join(filter(None, printed)), f"{paper_id}:{name}"
+        target = text(entry, "link") or ref_id
+        references.append(Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=year))
     paragraphs = []
     for part in ("abstract", "body_text"):
         for paragraph in map(mapped, listed(mapped(parse).get(part))):
@@ -105,20 +100,16 @@ def _metadata_of_author(record: Record, file: Path) -> Author:
     """A line of S2AG's authors. Raises InputRefused where it names none, or a number is none."""
     name = text(record, "authorid")
     faults = [] if name else [("an author without “authorid”", "the id of an author")]
-    for key in ("hindex", "papercount", "citationcount"):
+    keys = {"h_index": "hindex", "papers": "papercount", "citations": "citationcount"}
+    for key in keys.values():
         value = record.get(key)
         if value is not None and (type(value) is not int or value < 0):
             message = f"“{key}” of the author “{name}” is {quoted(json.dumps(value))}"
             faults.append((message, "a whole number from 0"))
     if faults:
         raise InputRefused(Problem(file=str(file), message=m, expected=e) for m, e in faults)
-    return Author(
-        author_id=name,
-        name=text(record, "name"),
-        h_index=whole(record, "hindex"),
-        papers=whole(record, "papercount"),
-        citations=whole(record, "citationcount"),
-    )
+    numbers = {field: whole(record, key) for field, key in keys.items()}
+    return Author(author_id=name, name=text(record, "name"), **numbers)
 
 
 def _author(author: object) -> str:
