@@ -262,11 +262,9 @@ def phase_id(site: connection.Connection, named: str) -> int:
     if task_slug not in tasks:
         raise Refused(f"season {season} has no task “{task_slug}”; it has {', '.join(tasks)}")
     phases = tasks[task_slug]["phases"]
-    fitting = [
-        phase
-        for phase in phases
-        if phase["slug"] == phase_slug or (not phase_slug and (phase["is_open"] or len(phases) == 1))
-    ]
+    fitting = [phase for phase in phases if phase["slug"] == phase_slug]
+    if not phase_slug:
+        fitting = [phase for phase in phases if phase["is_open"] or len(phases) == 1]
     if len(fitting) != 1:
         has = ", ".join(phase["slug"] for phase in phases)
         raise Refused(f"“{named}” names {len(fitting)} phases; {season}/{task_slug} has {has}")

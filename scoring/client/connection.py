@@ -89,12 +89,8 @@ class Connection:
                 bar("sending", run.stat().st_size, "B") as moved,
                 closing(MultipartFile(fields, "run", run, moved, more or {})) as form,
             ):
-                headers = {
-                    "Content-Type": form.content_type,
-                    "Content-Length": str(form.length),
-                    "Idempotency-Key": key,
-                }
-                return self._once(self._api(path), headers, form)
+                headers = {"Content-Type": form.content_type, "Content-Length": str(form.length)}
+                return self._once(self._api(path), headers | {"Idempotency-Key": key}, form)
 
         return _retried(send).body
 
@@ -199,15 +195,12 @@ class MultipartFile:
         """``small`` are files by their field, which are read at once and sent before the large one."""
         boundary = uuid.uuid4().hex
         self.content_type = f"multipart/form-data; boundary={boundary}"
-        head = "".join(
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
-            for field, value in fields.items()
-        )
+        before = f"--{boundary}\r\nContent-Disposition: form-data; name="
+        head = "".join(f'{before}"{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())
         tail = f"\r\n--{boundary}--\r\n".encode()
-        begin = head.encode() + b"".join(
-            _head_of_file(boundary, field, file) + file.read_bytes() + b"\r\n"
-            for field, file in small.items()
-        )
+        begin = head.encode()
+        for field, file in small.items():
+            begin += _head_of_file(boundary, field, file) + file.read_bytes() + b"\r\n"
         begin += _head_of_file(boundary, name, path)
         self._parts: list[IO[bytes]] = [io.BytesIO(begin), path.open("rb"), io.BytesIO(tail)]
         self.length = len(begin) + path.stat().st_size + len(tail)

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,8 @@ def verify(args: argparse.Namespace) -> int:
     ]
     holding = sum(not receipt.faults for receipt in checked)
     last = f"{holding} of {len(checked)} receipts hold"
-    lines = (
-        printable(line)
-        for number, receipt in enumerate(checked, 1)
-        for line in _lines(f"receipt {number}", receipt, now)
-    )
+    named = (_lines(f"receipt {number}", receipt, now) for number, receipt in enumerate(checked, 1))
+    lines = map(printable, chain.from_iterable(named))
     say(args, described, *lines, painted(last, GREEN if holding == len(checked) else RED, sys.stdout))
     return 0 if holding == len(checked) else DOES_NOT_HOLD
 

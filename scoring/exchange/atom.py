@@ -85,19 +85,14 @@ def board_feed(board: Board) -> str:
 
 
 def team_feed(team: PublicTeam) -> str:
-    where = [team.team.slug]
-    entries = map(_result, team.results)
-    return _written(
-        f"Results of {team.team}", site_address("team-results", *where), "team-feed", where, entries
-    )
+    slug, title, entries = team.team.slug, f"Results of {team.team}", map(_result, team.results)
+    return _written(title, site_address("team-results", slug), "team-feed", [slug], entries)
 
 
 def system_feed(team: PublicTeam, results: Iterable[Result], name: str) -> str:
-    where = [team.team.slug, system_slug(name)]
-    entries = map(_result, results)
-    return _written(
-        f"{name} of {team.team}", site_address("team-system", *where), "team-system-feed", where, entries
-    )
+    where, title = [team.team.slug, system_slug(name)], f"{name} of {team.team}"
+    address, entries = site_address("team-system", *where), map(_result, results)
+    return _written(title, address, "team-system-feed", where, entries)
 
 
 def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils import translation
 
@@ -56,24 +57,14 @@ class Citation:
 
 
 def of_season(season: Season) -> Citation:
-    return Citation(
-        key=season.slug,
-        title=season.title,
-        authors=(_organisers(season),),
-        year=_year(season),
-        address=site_address("season", season.slug),
-    )
+    address, facts = site_address("season", season.slug), _of_organisers(season)
+    return Citation(key=season.slug, title=season.title, address=address, **facts)
 
 
 def of_task(task: Task) -> Citation:
-    season = task.season
-    return Citation(
-        key=f"{season.slug}-{task.slug}",
-        title=f"{season}: {task}",
-        authors=(_organisers(season),),
-        year=_year(season),
-        address=site_address("task", season.slug, task.slug),
-    )
+    season, facts = task.season, _of_organisers(task.season)
+    key, address = f"{season.slug}-{task.slug}", site_address("task", season.slug, task.slug)
+    return Citation(key=key, title=f"{season}: {task}", address=address, **facts)
 
 
 def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None) -> Citation:
@@ -166,6 +157,6 @@ def _organisers(season: Season) -> str:
     return f"Organisers of {season}"
 
 
-def _year(season: Season) -> int:
+def _of_organisers(season: Season) -> dict[str, Any]:
     first = season.tasks.order_by("phases__opens").values_list("phases__opens", flat=True).first()
-    return (first or season.created_at).year
+    return {"authors": (_organisers(season),), "year": (first or season.created_at).year}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from html import escape
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote
@@ -388,8 +388,7 @@ def _benchmark(
         "description": task.summary or str(task),
         "tasks": [
             {"id": hub_task(split, ref.name), "config": name, "split": word}
-            for word, split in words.items()
-            for ref in refs
+            for (word, split), ref in product(words.items(), refs)
         ],
     }
     return as_yaml(facts)

@@ -91,13 +91,9 @@ def with_samples(results: Results, row: Row, column: Column, page: Page) -> byte
             result = {"evaluation_name": results.title, "evaluation_result_id": _result_id(row, column)}
             lines.append({**names, "model_id": record["model_info"]["id"], **result, **sample})
     samples = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    record["detailed_evaluation_results"] = {
-        "format": "jsonl",
-        "file_path": place,
-        "hash_algorithm": "sha256",
-        "checksum": hashlib.sha256(samples.encode()).hexdigest(),
-        "total_rows": len(lines),
-    }
+    checksum = {"hash_algorithm": "sha256", "checksum": hashlib.sha256(samples.encode()).hexdigest()}
+    facts = {"format": "jsonl", "file_path": place, **checksum, "total_rows": len(lines)}
+    record["detailed_evaluation_results"] = facts
     return packed([(f"{_place(results, record)}.json", json_text(record)), (place, samples)])
 
 

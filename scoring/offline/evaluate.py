@@ -333,11 +333,8 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
     """As arrays: the units' texts one behind the other, and where each ends. Nothing without details."""
     if not details:
         return {}
-    texts = [
-        json.dumps(details[name], ensure_ascii=False).encode() if name in details else b""
-        for name in unit_names
-    ]
-    return _joined(texts, _TEXT, _ENDS)
+    dumped = {name: json.dumps(facts, ensure_ascii=False).encode() for name, facts in details.items()}
+    return _joined([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
 
 
 def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[Any]]:

@@ -75,15 +75,9 @@ def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[st
     refuse(problems)
     scores = {}
     for rules in task_type.rules:
-        values = evaluate(
-            task_type,
-            task_type.pair(split, answers, rules, {}),
-            rules=rules,
-            options={},
-            gold=split.digest,
-            resampling=Resampling(resamples=0),
-        ).metrics
-        scores[rules] = {name: value.value for name, value in values.items()}
+        pairs, none = task_type.pair(split, answers, rules, {}), Resampling(resamples=0)
+        found = evaluate(task_type, pairs, rules=rules, options={}, gold=split.digest, resampling=none)
+        scores[rules] = {name: value.value for name, value in found.metrics.items()}
     return scores
 
 

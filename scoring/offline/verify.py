@@ -428,10 +428,8 @@ def _check_ranks(
     [column] = [column for column in board["columns"] if column["name"] == found["metric"]]
     sign = -1 if column["higher_is_better"] is False else 1
     cells = {run: row["scores"].get(column["name"], {}).get("value") for run, row in rows.items()}
-    values = {
-        run: None if value is None else float(f"{sign * value:.{VALUE_DIGITS}g}")
-        for run, value in cells.items()
-    }
+    form = f".{VALUE_DIGITS}g"
+    values = {run: None if n is None else float(format(sign * n, form)) for run, n in cells.items()}
     for run, standing in ranks_again(values, tests).items():
         expected = dict(zip(RANKED, (standing.rank, standing.low, standing.high, standing.low), strict=True))
         # The rank follows from the value; the others from tests, which are checked or are not.

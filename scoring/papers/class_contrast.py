@@ -34,15 +34,16 @@ def contrast(
     """
     metrics = {one.name: one for one in metrics_of(task_type, rules, options) if one.is_decomposable}
     classes = {name for row in runs[0].features.get(dimension, ()) for name in row}
-    asked = (
-        ("--metric", metric, metrics),
-        ("--dimension", dimension, runs[0].features),
-        ("--class", label, classes if len(classes) > 1 else ()),
-    )
-    for option, name, there in asked:
+    several = classes if len(classes) > 1 else ()
+    asked = {
+        "metric": (metric, metrics),
+        "dimension": (dimension, runs[0].features),
+        "class": (label, several),
+    }
+    for option, (name, there) in asked.items():
         if name not in there:
             expected = f"one of {', '.join(sorted(there))}" if there else "one of several classes"
-            raise OptionRefused(f"{option} {name}: expected {expected}")
+            raise OptionRefused(f"--{option} {name}: expected {expected}")
     chosen = metrics[metric]
     sign = -1 if chosen.higher_is_better is False else 1
     found = []

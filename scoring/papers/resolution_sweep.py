@@ -86,8 +86,7 @@ def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
     for (method, _), cell in cells.items():
         best[method.family] = max(best.get(method.family, 0.0), _accuracy(cell))
         lines[method.family, method.name].append(_accuracy(cell))
-    rows = [
-        (name, *(f"**{value:.3f}**" if value == best[family] else f"{value:.3f}" for value in values))
-        for (family, name), values in lines.items()
-    ]
+    rows = []
+    for (family, name), values in lines.items():
+        rows.append((name, *(f"**{one:.3f}**" if one == best[family] else f"{one:.3f}" for one in values)))
     yield from markdown_table(("method", *windows), rows, in_numbers=True)

@@ -41,15 +41,9 @@ def overlaps(
             holding += bool(held_now)
             shared |= sharing_now
             whole |= held_now
-        yield {
-            "dataset": dataset,
-            "texts": len(texts),
-            "texts_sharing": sharing,
-            "texts_holding": holding,
-            "sentences": len(trained),
-            "sentences_shared": len(shared),
-            "sentences_held": len(whole),
-        }
+        of_texts = {"texts": len(texts), "texts_sharing": sharing, "texts_holding": holding}
+        found = {"sentences_shared": len(shared), "sentences_held": len(whole)}
+        yield {"dataset": dataset, **of_texts, "sentences": len(trained), **found}
 
 
 def _runs(text: Run, length: int) -> Iterator[Run]:

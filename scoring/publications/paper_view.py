@@ -73,10 +73,8 @@ class PaperView:
         """With the dimension of the board that has most of the printed classes; None where none has any."""
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
-        shared = {
-            dimension: len(printed & {label.casefold() for label in labels})
-            for dimension, labels in classes_of(self.board).items()
-        }
+        known = classes_of(self.board).items()
+        shared = {dimension: len(printed & set(map(str.casefold, labels))) for dimension, labels in known}
         nearest = max(shared, key=lambda name: shared[name], default="")
         plan = said or Recomputed(rules=self.board.rules or "", metrics={}, systems={})
         if plan.dimension or plan.classes:

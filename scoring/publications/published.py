@@ -127,10 +127,8 @@ def published_of_kind(task: Task) -> Published:
 
 
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
-    leading = {
-        task.pk: [placement for placement in _placements(task) if not placement.by or placement.overall][:1]
-        for task in tasks
-    }
+    placed_on = ((task.pk, _placements(task)) for task in tasks)
+    leading = {task: [one for one in of if not one.by or one.overall][:1] for task, of in placed_on}
     placed = _published_by(leading)
     return {task: shown.headlines[0] for task, shown in placed.items() if shown.headlines}
 

@@ -54,10 +54,8 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
     for reason in dict.fromkeys(one.cannot for one in sets if one.cannot):
         yield f"Cannot be computed: {reason}.\n"
     computed = [one for one in sets if not one.cannot]
-    told = dict.fromkeys(
-        f"*{one.reading}*: {_command(paper.programs[one.program])}. Equal is {one.reason}."
-        for one in computed
-    )
+    commands = ((one, _command(paper.programs[one.program])) for one in computed)
+    told = dict.fromkeys(f"*{one.reading}*: {does}. Equal is {one.reason}." for one, does in commands)
     differing = (one for one in computed if one.differs)
     reasons = dict.fromkeys(f"Where *{one.reading}* differs: {one.differs}." for one in differing)
     yield from (f"{words}\n" for words in (*told, *reasons))

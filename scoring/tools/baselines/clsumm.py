@@ -163,15 +163,9 @@ def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
 def span_answer(
     topic: InputTopic, citance: InputCitance, places: Sequence[int], facet: str = MAJORITY
 ) -> Answer:
-    name = citance.name
-    return {
-        "topic": topic.name,
-        "citing": name.citing,
-        "marker": name.marker,
-        "citance": name.number,
-        "sentences": [topic.sentences[place].sid for place in places],
-        "facets": [facet],
-    }
+    citing, marker, number = citance.name.citing, citance.name.marker, citance.name.number
+    named = {"topic": topic.name, "citing": citing, "marker": marker, "citance": number}
+    return {**named, "sentences": [topic.sentences[place].sid for place in places], "facets": [facet]}
 
 
 def annotators(topic: AnyTopic) -> list[str]:

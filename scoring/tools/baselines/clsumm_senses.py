@@ -59,11 +59,9 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     for row, one in enumerate(first):
         to_citance = _likest(turned, one.places)
         for column, other in enumerate(second):
-            shorter, longer, likest = (
-                (one, other, by_sentence[column])
-                if len(one.places) <= len(other.places)
-                else (other, one, to_citance)
-            )
+            shorter, longer, likest = one, other, by_sentence[column]
+            if len(one.places) > len(other.places):
+                shorter, longer, likest = other, one, to_citance
             unshared = likest[:, shorter.unshared(longer)].sum(axis=1)
             values[row, column] = len(one.senses & other.senses) + unshared
     lengths = [np.array([len(text) for text in texts], float) for texts in (citances, sentences)]

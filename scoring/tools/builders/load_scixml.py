@@ -120,12 +120,10 @@ class _Titles:
         if title:
             return self.papers.get(_words(title))
         words = _words(raw)
-        fitting = [
-            title
-            for place in range(len(words))
-            for title in self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
-            if words[place : place + len(title)] == title
-        ]
+        fitting: list[tuple[str, ...]] = []
+        for place in range(len(words)):
+            near = self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
+            fitting += (one for one in near if words[place : place + len(one)] == one)
         return self.papers[max(fitting, key=len)] if fitting else None
 
 

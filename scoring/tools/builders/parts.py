@@ -19,7 +19,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from scoring.tools.builders.corpus import BY_RULES, splitter
@@ -153,19 +153,15 @@ UNFINISHED = ".unfinished"
 PATIENCE = 30
 
 
-class Task(Protocol):
-    @property
-    def out(self) -> Path:
-        pass
-
-
 #: Writes a task's file and gives what is wrong with its input; called in another process.
 Run = Callable[[Any], list[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where tasks run: in so many processes, or on the cluster at this address."""
+    """Where tasks run, each of which has a file ``out``: in so many processes, or on the cluster at this
+    address.
+    """
 
     jobs: int = 1
     cluster: str = ""
@@ -174,7 +170,7 @@ class Workers:
     def are_alone(self) -> bool:
         return self.jobs == 1 and not self.cluster
 
-    def run(self, run: Run, tasks: Sequence[Task]) -> None:
+    def run(self, run: Run, tasks: Sequence[Any]) -> None:
         open_tasks = [task for task in tasks if not task.out.exists()]
         if self.cluster:
             with needed("--cluster needs the package distributed"):
@@ -200,7 +196,7 @@ def whole(out: Path) -> Path:
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 
 
-def _in_processes(run: Run, tasks: Sequence[Task], jobs: int) -> None:
+def _in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
     for _ in range(RESTARTS):
         tasks = [task for task in tasks if not task.out.exists()]
         pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent)

@@ -115,12 +115,8 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
             targets = dict(map(tuple, store.rows(SQL["resolution: targets"], (paper,))))
         cited = [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]
         if cited:
-            yield {
-                **{key: row[key] for key in _SHOWN},
-                "gold": list(dict.fromkeys(cited)),
-                "n_markers": row["markers"],
-                **({"zone": row["zone"]} if row["zone"] else {}),
-            }
+            zone, shown = {"zone": row["zone"]} if row["zone"] else {}, {key: row[key] for key in _SHOWN}
+            yield {**shown, "gold": list(dict.fromkeys(cited)), "n_markers": row["markers"], **zone}
 
 
 TABLE = "Table 1"
