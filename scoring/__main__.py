@@ -17,17 +17,8 @@ from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline import commands as offline
 from scoring.offline import declaring, terminal
+from scoring.offline import scoring as scorer
 from scoring.offline.arguments import add_declared, say
-from scoring.offline.scoring import (
-    Progress,
-    Scoring,
-    as_json,
-    check,
-    described,
-    no_progress,
-    read_scored,
-    score_read,
-)
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
 from scoring.tools.commands import add_commands as add_tools
@@ -109,7 +100,7 @@ def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], obje
 
 def lacking(missing: Unavailable, *, as_objects: bool, **facts: str) -> int:
     if as_objects and isinstance(missing, Pending):
-        print(as_json({"pending": missing.pending, "pairs": missing.pairs, **facts}), file=sys.stderr)
+        print(scorer.as_json({"pending": missing.pending, "pairs": missing.pairs, **facts}), file=sys.stderr)
         return UNAVAILABLE
     return stopped(": ".join([*facts.values(), str(missing)]), code=UNAVAILABLE)
 
@@ -129,16 +120,14 @@ def parser() -> argparse.ArgumentParser:
     )
     version = f"citeboard {terminal.installed_version()}"
     top.add_argument("--version", action="version", version=version, help="print the version")
-    top.add_argument(
-        TRUST, action="store_true", help="run the measures.py that a task brings, with all that you may do"
-    )
+    trusting = "run the measures.py that a task brings, with all that you may do"
+    top.add_argument(TRUST, action="store_true", help=trusting)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     names = {**vars(offline), **vars(declaring), **globals(), "METHODS": METHODS}
     add_declared(commands, Path(__file__).parent / "offline" / "commands.toml", names, options_of=options_of)
     add_tools(commands, options_of)
-    papers = commands.add_parser(
-        "papers", help="reproduce the five papers; `papers --help` lists the commands"
-    )
+    reproducing = "reproduce the five papers; `papers --help` lists the commands"
+    papers = commands.add_parser("papers", help=reproducing)
     if has_papers():
         of_papers = papers.add_subparsers(required=True, metavar="COMMAND")
         referenced(f"{PAPERS}.commands:add_commands")(of_papers, options_of)
@@ -156,7 +145,7 @@ def whole_number(text: str) -> int:
 def list_types(given: argparse.Namespace) -> int:
     kinds = task_types().values()
     lines = (f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}" for kind in kinds)
-    return say(given, as_json([described(kind) for kind in kinds]), *lines)
+    return say(given, scorer.as_json([scorer.described(kind) for kind in kinds]), *lines)
 
 
 def options_of(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
@@ -177,12 +166,12 @@ def check_run(given: argparse.Namespace) -> int:
     options = chosen.checked_options(given_options(given.option), builds=bool(given.option))
     asked = {name: getattr(given, name) for name in ("gold", "inputs", "run_name")}
     with progress_of(given) as progress:
-        result = check(chosen, given.run, options, **asked, progress=progress)
+        result = scorer.check(chosen, given.run, options, **asked, progress=progress)
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
     lines = [*terminal.problem_lines(first, sys.stdout), *([f"and {more} more warnings"] if more else [])]
     count = f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
-    return say(given, as_json(result), *lines, f"{given.run} can be scored{count}")
+    return say(given, scorer.as_json(result), *lines, f"{given.run} can be scored{count}")
 
 
 def score_run(given: argparse.Namespace) -> int:
@@ -191,7 +180,7 @@ def score_run(given: argparse.Namespace) -> int:
     named = given.rules or [None]
     written = (_one_each(option, getattr(given, option), len(named)) for option in ("statistics", "pending"))
     scorings = [
-        Scoring(
+        scorer.Scoring(
             task_type=chosen,
             rules=chosen.checked_rules(name),
             options=options,
@@ -206,7 +195,7 @@ def score_run(given: argparse.Namespace) -> int:
     if len(scorings) > 1:
         return score_under_each(scorings, given)
     with progress_of(given) as progress:
-        scores = score_read(scorings[0], read_scored(scorings[0], progress), progress)
+        scores = scorer.score_read(scorings[0], scorer.read_scored(scorings[0], progress), progress)
     print_scores(scores, given)
     return 0
 
@@ -217,11 +206,11 @@ def _one_each(option: str, paths: Sequence[Path] | None, count: int) -> Sequence
     return paths or [None] * count
 
 
-def score_under_each(scorings: Sequence[Scoring], given: argparse.Namespace) -> int:
+def score_under_each(scorings: Sequence[scorer.Scoring], given: argparse.Namespace) -> int:
     """A list of a line for each rule set, as soon as it is scored; one that lacks a model is not in it."""
     code, is_first = 0, True
     with progress_of(given) as progress:
-        read = read_scored(scorings[0], progress)
+        read = scorer.read_scored(scorings[0], progress)
         shares = [0.4 + 0.6 * place / len(scorings) for place in range(len(scorings) + 1)]
         if given.json:
             print("[")
@@ -229,7 +218,7 @@ def score_under_each(scorings: Sequence[Scoring], given: argparse.Namespace) -> 
             if scoring is not scorings[0]:
                 given.next_step()
             try:
-                scores = score_read(scoring, read, progress, share)
+                scores = scorer.score_read(scoring, read, progress, share)
             except Unavailable as missing:
                 code = lacking(missing, as_objects=given.progress, rules=scoring.rules)
                 continue
@@ -245,7 +234,7 @@ def score_under_each(scorings: Sequence[Scoring], given: argparse.Namespace) -> 
 
 
 def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
-    say(given, as_json(scores), *terminal.score_lines(scores["metrics"]))
+    say(given, scorer.as_json(scores), *terminal.score_lines(scores["metrics"]))
     problems = [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
     for line in terminal.problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
@@ -266,19 +255,20 @@ def compare_runs(given: argparse.Namespace) -> int:
         a, b, difference, p = parts
         lines.append(f"{name:<40} {a} - {b} = {difference}  {terminal.between(metric)}")
         lines.append(f"{'':<40} p {p} ({metric['test']} over {metric['units']} units)")
-    return say(given, as_json(result), *lines)
+    return say(given, scorer.as_json(result), *lines)
 
 
 @contextmanager
-def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
+def progress_of(given: argparse.Namespace) -> Iterator[scorer.Progress]:
     """JSON objects where they are asked for, a bar where standard error is a terminal, else nothing."""
     if given.progress:
+        as_json = scorer.as_json
         yield lambda step, done: print(as_json({"step": step, "done": done}), file=sys.stderr, flush=True)
     elif terminal.is_terminal(sys.stderr):
         with terminal.bar(given.type, 1.0) as at:
             yield lambda step, done: at(done)
     else:
-        yield no_progress
+        yield scorer.no_progress
 
 
 def report(problems: Sequence[Problem], *, as_objects: bool) -> None:

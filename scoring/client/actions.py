@@ -75,9 +75,8 @@ def enter(args: argparse.Namespace) -> int:
     site = _site(args, needs_token=True)
     season = f"seasons/{args.season}/"
     if args.accept_terms:
-        given = {
-            name: text for name in ("affiliation", "country", "legal_name") if (text := getattr(args, name))
-        }
+        names = ("affiliation", "country", "legal_name")
+        given = {name: text for name in names if (text := getattr(args, name))}
         site.post(f"{season}terms/", {"version": args.accept_terms, **given})
     refuse_unread_terms(site, args.season)
     founded = site.post("teams/", {"name": args.found}) if args.found else {"slug": args.team}
@@ -208,9 +207,8 @@ def _print_scores(site: connection.Connection, run: Mapping[str, Any], args: arg
 def _site(args: argparse.Namespace, *, needs_token: bool = False) -> connection.Connection:
     address, token = connection.chosen_site(args.site)
     if needs_token and not token:
-        raise Refused(
-            f"no token for {address}; give it in {connection.TOKEN}, or sign in: citeboard login {address}"
-        )
+        ways = f"give it in {connection.TOKEN}, or sign in: citeboard login {address}"
+        raise Refused(f"no token for {address}; {ways}")
     return connection.Connection(address, token)
 
 

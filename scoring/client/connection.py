@@ -117,8 +117,7 @@ class Connection:
 
     def _own(self, address: str) -> str:
         """An address that the site gave, below the one that was given; no other host gets the token."""
-        absolute = urljoin(f"{self.address}/", address)
-        path = urlsplit(absolute)._replace(scheme="", netloc="").geturl()
+        path = urlsplit(urljoin(f"{self.address}/", address))._replace(scheme="", netloc="").geturl()
         return urlsplit(self.address)._replace(path="", query="", fragment="").geturl() + path
 
     def _sent(self, address: str) -> Answer:
@@ -147,9 +146,8 @@ class Connection:
                 raise SiteRefused(answer.code, _described(answer, address)) from None
         except (OSError, http.client.HTTPException) as fault:
             reason = getattr(fault, "reason", fault)
-            raise NoConnection(
-                f"{self.address} cannot be reached: {reason}", is_final=isinstance(reason, _NOBODY_THERE)
-            ) from fault
+            words, is_final = f"{self.address} cannot be reached: {reason}", isinstance(reason, _NOBODY_THERE)
+            raise NoConnection(words, is_final=is_final) from fault
         return opened
 
 
@@ -248,9 +246,8 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
     except (OSError, ValueError) as fault:
         raise Refused(f"{path} cannot be read as tokens: {fault}") from fault
     if mode & _OTHERS:
-        raise Refused(
-            f"{path} has mode {mode & 0o777:03o}, others may read it; expected 600: chmod 600 {path}"
-        )
+        found = f"{path} has mode {mode & 0o777:03o}, others may read it"
+        raise Refused(f"{found}; expected 600: chmod 600 {path}")
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
         raise Refused(f"{path} holds no tokens; sign in again: citeboard login URL")
     return str(content.get("site", "")), {str(k): str(v) for k, v in content["tokens"].items()}

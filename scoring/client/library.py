@@ -99,8 +99,7 @@ class Phase(Thing):
 
     def submit(self, run: Path | str, system: str, **fields: str) -> Run:
         """``fields`` are others of the API, such as ``team`` and ``description``, or of a run card."""
-        taken = self._sent("submissions", run, {"system": system, **fields})
-        return self.site.run(taken["id"])
+        return self.site.run(self._sent("submissions", run, {"system": system, **fields})["id"])
 
     def _sent(self, where: str, run: Path | str, fields: Mapping[str, str]) -> Any:
         with sent_as_file(Path(run)) as file:
@@ -166,7 +165,6 @@ def _scores(name: str, score: Fact) -> Iterator[tuple[str, Any]]:
 
 
 def _instance(row: Fact) -> Fact:
-    values = {
-        f"{metric}.{side}": value for side in ("a", "b") for metric, value in row[f"values_{side}"].items()
-    }
+    sides = ((side, row[f"values_{side}"].items()) for side in ("a", "b"))
+    values = {f"{metric}.{side}": value for side, of_side in sides for metric, value in of_side}
     return {name: row[name] for name in ("name", "given", "gold", "answer_a", "answer_b")} | values

@@ -10,16 +10,8 @@ from typing import Any
 
 from scoring.client.connection import Connection
 from scoring.client.refusals import Refused
+from scoring.offline import receipts as signed
 from scoring.offline.arguments import say
-from scoring.offline.receipts import (
-    CheckedReceipt,
-    check_receipt,
-    continues,
-    head_faults,
-    is_in_log,
-    keys_in,
-    trusted,
-)
 from scoring.offline.terminal import GREEN, RED, painted, printable
 
 DOES_NOT_HOLD = 1
@@ -33,9 +25,9 @@ def verify(args: argparse.Namespace) -> int:
     log: dict[str, Any] = site.get("log/") if site else {}
     try:
         listed = log.get("keys", [])
-        keys = trusted(_pinned(args.key), listed) if args.key else {key["public"] for key in listed}
+        keys = signed.trusted(_pinned(args.key), listed) if args.key else {key["public"] for key in listed}
         now = _head(log, keys) if site else None
-        checked = [check_receipt(receipt, keys) for receipt in receipts]
+        checked = [signed.check_receipt(receipt, keys) for receipt in receipts]
         for receipt in checked:
             if site and now and not receipt.faults:
                 receipt.faults += _faults_in_site(site, now, receipt)
@@ -67,19 +59,19 @@ def _receipts(path: Path) -> list[Mapping[str, Any]]:
 
 def _pinned(path: Path) -> set[str]:
     try:
-        return keys_in(path.read_text(encoding="utf-8"))
+        return signed.keys_in(path.read_text(encoding="utf-8"))
     except ValueError as fault:
         raise Refused(f"{path} holds no public key; expected 64 hexadecimal digits on a line") from fault
 
 
 def _head(log: Mapping[str, Any], keys: set[str]) -> Mapping[str, Any] | None:
     head: Mapping[str, Any] | None = log["head"]
-    if head is not None and (faults := head_faults(head, keys)):
+    if head is not None and (faults := signed.head_faults(head, keys)):
         raise Refused(f"the site's log cannot be trusted: {faults[0]}")
     return head
 
 
-def _faults_in_site(site: Connection, now: Mapping[str, Any], receipt: CheckedReceipt) -> Iterator[str]:
+def _faults_in_site(site: Connection, now: signed.Json, receipt: signed.CheckedReceipt) -> Iterator[str]:
     if receipt.head is None or receipt.index is None:
         return
     before = receipt.head
@@ -87,14 +79,14 @@ def _faults_in_site(site: Connection, now: Mapping[str, Any], receipt: CheckedRe
         yield f"the log had {before['size']} entries and has {now['size']} now: entries were taken out"
         return
     proof = site.get("log/inclusion/", {"index": receipt.index, "size": now["size"]})
-    if not is_in_log(receipt.entry_hash, receipt.index, now, list(map(bytes.fromhex, proof["path"]))):
+    if not signed.is_in_log(receipt.entry_hash, receipt.index, now, list(map(bytes.fromhex, proof["path"]))):
         yield f"it does not stand at place {receipt.index} of the log as it is now"
     proof = site.get("log/consistency/", {"first": before["size"], "second": now["size"]})
-    if not continues(before, now, proof["path"]):
+    if not signed.continues(before, now, proof["path"]):
         yield f"the log is not the one any more that had {before['size']} entries"
 
 
-def _lines(name: str, receipt: CheckedReceipt, now: Mapping[str, Any] | None) -> Iterator[str]:
+def _lines(name: str, receipt: signed.CheckedReceipt, now: Mapping[str, Any] | None) -> Iterator[str]:
     if receipt.faults:
         yield from (f"{name}: {fault}" for fault in receipt.faults)
         return

@@ -29,8 +29,7 @@ class SiteRefused(Refused):
         if status == RUN_REFUSED:
             self.exit_code = Refused.exit_code
         by_field = [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
-        found = [Problem(**problem) for problem in body.get("problems") or ()]
-        problems = problem_lines(found, sys.stderr)
+        problems = problem_lines([Problem(**problem) for problem in body.get("problems") or ()], sys.stderr)
         more = [f"and {body['more']} more problems"] if body.get("more") else []
         self.details = [*by_field, *problems, *more]
         super().__init__(str(body.get("detail") or f"the site answered with status {status}"))

@@ -64,8 +64,7 @@ def board_feed(board: Board) -> str:
         facts = [f"rank {board.rank_of(row)}"] if row.rank is not None else []
         cell = row.scores.get(board.ranking.name) if board.ranking and row.value is not None else None
         if board.ranking and cell is not None and cell.value is not None:
-            value = shown(cell.value, board.ranking.scale)
-            facts.append(f"{metric_label(board.ranking.metric)} {value}")
+            facts.append(f"{metric_label(board.ranking.metric)} {shown(cell.value, board.ranking.scale)}")
         entry = Entry(
             name=f"run-{row.submission}",
             title=f"{row.system} of {row.display_name}" if row.competes else row.system,

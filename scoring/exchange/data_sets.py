@@ -31,7 +31,7 @@ from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
 from tasks.seasons.file.licences import spdx
-from tasks.types.files import CHUNK, InputFile, open_input
+from tasks.types.files import InputFile, open_input
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
@@ -91,13 +91,13 @@ def _read_archive(name: str) -> Archive:
     packed: Archive | None = caches["results"].get(key)
     if packed is None:
         with storage.gold.open(name) as content:
-            sha256 = _sha256(content)
+            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
             content.seek(0)
             with zipfile.ZipFile(content) as archive:
                 files = []
                 for member in archive.infolist():
                     with archive.open(member) as file:
-                        digest = _sha256(file)
+                        digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
                     with archive.open(member) as file:
                         fields = dict(_plain_fields(_objects_in(member.filename, file)))
                     files.append(ReleasedFile(member.filename, member.file_size, digest, fields))
@@ -128,13 +128,6 @@ def _plain_fields(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]
             yield name, "sc:Float"
         elif len(seen) == 1 and "" not in seen:
             yield name, next(iter(seen))
-
-
-def _sha256(content: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while chunk := content.read(CHUNK):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -306,8 +306,7 @@ def badge(board: Board, row: Row | None) -> str:
         cell = row.scores.get(board.ranking.name) if board.ranking else None
         if cell is not None and board.ranking is not None:
             number = shown(cell.value, board.ranking.scale, is_infinite=cell.is_infinite)
-            ends = interval(cell.low, cell.high, board.ranking.scale)
-            right = f"{right} · {number} {ends}".rstrip()
+            right = f"{right} · {number} {interval(cell.low, cell.high, board.ranking.scale)}".rstrip()
         confirmation = confirmation_of(board)
         if confirmation is not None and confirmation.is_preliminary:
             right += " · preliminary"

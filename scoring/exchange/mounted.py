@@ -55,12 +55,11 @@ class Mounted:
 
     @property
     def boards(self) -> list[tuple[str, str]]:
+        phases = ((task["title"], phase) for task in self.facts["tasks"] for phase in task["phases"])
         return [
-            (match[1], f"{task['title']}, {phase['title']}, {match[1].rpartition('-')[2]}")
-            for task in self.facts["tasks"]
-            for phase in task["phases"]
-            for path in phase["boards"]
-            if (match := _BOARD.fullmatch(path))
+            (match[1], f"{title}, {phase['title']}, {match[1].rpartition('-')[2]}")
+            for title, phase in phases
+            for match in filter(None, map(_BOARD.fullmatch, phase["boards"]))
         ]
 
     def board(self, name: str) -> dict[str, Any] | None:

@@ -170,9 +170,8 @@ class OverviewPaper:
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
         """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""
-        converted = {
-            f"figures/{_name(board)}.{form}" for board in self.boards[:MAX_CONVERTED] for form in TYPES
-        }
+        first = map(_name, self.boards[:MAX_CONVERTED])
+        converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
         chosen = [
             file
             for file in self.files.values()

@@ -41,8 +41,7 @@ class ReportTable:
     def latex(self) -> str:
         heads = [head.replace("_", " ").capitalize() for head in self.heads]
         places = "".join("r" if isinstance(cell, int) else "l" for cell in self.lines[0])
-        lines = [map(str, line) for line in self.lines]
-        tabular = exports.as_tabular([self.title], places, heads, lines)
+        tabular = exports.as_tabular([self.title], places, heads, [map(str, line) for line in self.lines])
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
@@ -153,9 +152,8 @@ def _ties(boards: Sequence[Board]) -> ReportTable:
             than = (len(ranked) - high, high - low, low - 1)
             lines.append((*_of_board(board), row.system, row.display_name, board.rank_of(row), *than))
         drawn = ranked[:MAX_DRAWN]
-        ranks = [
-            Measured(value=row.rank, low=low, high=high, text=board.rank_of(row)) for row, low, high in drawn
-        ]
+        written = ((row.rank, low, high, board.rank_of(row)) for row, low, high in drawn)
+        ranks = [Measured(value=rank, low=low, high=high, text=text) for rank, low, high, text in written]
         charts[_stem(board)] = Dots(
             title=_("%(board)s: ranks that stay open") % {"board": ", ".join(_of_board(board))},
             labels=[f"{row.system} ({row.display_name})" for row, *_range in drawn],

@@ -77,8 +77,7 @@ def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]
 
     chosen = task_type(args.type)
     rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
-    declared = metrics_of(chosen, rules, options)
-    metrics = [metric for metric in declared if isinstance(metric, CitationMetric)]
+    metrics = [metric for metric in metrics_of(chosen, rules, options) if isinstance(metric, CitationMetric)]
     if not metrics:
         raise OptionRefused(f"no metric of {chosen.slug} asks what entails what")
     split = read_split(chosen, args.gold, options)

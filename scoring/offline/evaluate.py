@@ -268,9 +268,7 @@ def save_statistics(
         "labels": {name: column.labels for name, column in columns.items()},
         "cluster_names": scores.cluster_names,
     }
-    arrays: dict[str, NDArray[Any]] = {
-        f"statistic:{name}": matrix for name, matrix in scores.matrices.items()
-    }
+    arrays: dict[str, NDArray[Any]] = {f"statistic:{key}": rows for key, rows in scores.matrices.items()}
     arrays |= {f"classes:{name}": column.codes for name, column in columns.items()}
     arrays |= packed(details or {}, scores.unit_names)
     if scores.clusters is not None:

@@ -120,13 +120,10 @@ def previewed(
             task_type, task_type.pair(split, answers, rules, {}), rules=rules, options={}, gold=split.digest,
             resampling=Resampling(),
         )  # fmt: skip
-        values = {
-            metric: {
-                name: None if isinstance(number, float) and not math.isfinite(number) else number
-                for name, number in value.as_dict().items()
-            }
-            for metric, value in scores.metrics.items()
-        }
+        values = {metric: value.as_dict() for metric, value in scores.metrics.items()}
+        for facts in values.values():
+            endless = [key for key, one in facts.items() if isinstance(one, float) and not math.isfinite(one)]
+            facts.update(dict.fromkeys(endless))
         board.append({"system": name, "scores": values})
     return board, _with_sample(task_type, task_files, found, instances, split.content.pool)
 

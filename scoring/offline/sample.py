@@ -68,8 +68,7 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
 
 def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[str, dict[str, float]]:
     """By rule set and measure. Raises InputRefused, and Unavailable where a model is missing."""
-    gold = sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/"))
-    split = task_type.read_gold(gold, {})
+    split = task_type.read_gold(sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/")), {})
     run = sample_files(files, f"{FOLDER}run.jsonl", shown or FOLDER.rstrip("/"))
     answers, problems = read_run(task_type, run, split.index, {})
     refuse(problems)

@@ -517,8 +517,7 @@ def existing(archive: Path, name: str) -> Path:
     """The path of a file. Raises FileMissing or OutsideArchive."""
     path = archive / name
     if "\0" in name or not path.resolve().is_relative_to(archive.resolve()):
-        fault = f"{name!r} leads out of the archive"
-        raise OutsideArchive([Problem(file=str(archive), message=fault)])
+        raise OutsideArchive([Problem(file=str(archive), message=f"{name!r} leads out of the archive")])
     if not path.is_file():
         raise FileMissing(f"{name}: there is no such file")
     return path

@@ -48,8 +48,7 @@ def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mappin
 
     Raises InputRefused.
     """
-    rows = _rows(files)
-    return nsmallest(contexts, rows, key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])))
+    return nsmallest(contexts, _rows(files), key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])))
 
 
 def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
@@ -103,8 +102,7 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
                 checks[check] = ANSWERS[answer]
             continue
         message, expected, quote = fault[0], fault[1], quoted(fault[2])
-        problem = Problem(file=str(path), line=number, message=message, expected=expected, quote=quote)
-        problems.append(problem)
+        problems.append(Problem(file=str(path), line=number, message=message, expected=expected, quote=quote))
     if not checks and not problems:
         raise refusal("nothing is answered", path, "yes or no in “answer”")
     refuse(problems)
@@ -228,8 +226,7 @@ def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:
         right[context] += marks
         agreeing[context] += [one == other for one, other in combinations(marks, 2)]
     shares = {"right": _share(right.values()), "agreeing": _share(agreeing.values())}
-    nominal = alpha(list(answers.values()), "nominal")
-    return Checked(asked=name, contexts=len(right), **shares, alpha=nominal)
+    return Checked(asked=name, contexts=len(right), **shares, alpha=alpha(list(answers.values()), "nominal"))
 
 
 def _share(contexts: Iterable[Sequence[bool]]) -> Share:

@@ -57,14 +57,11 @@ def human_lines(
 
     if not names:
         return []
-    return [
-        HumanLine(
-            annotator="" if len(chosen) > 1 else chosen[0],
-            against_others=scored(chosen, with_own=False),
-            against_all=scored(chosen, with_own=True),
-        )
-        for chosen in (names, *([name] for name in names))
-    ]
+    lines = []
+    for chosen in (names, *([name] for name in names)):
+        name, others = "" if len(chosen) > 1 else chosen[0], scored(chosen, with_own=False)
+        lines.append(HumanLine(name, others, scored(chosen, with_own=True)))
+    return lines
 
 
 def as_one_run(
@@ -124,8 +121,7 @@ def _parts(
         run: Run | SummaryRun
         if isinstance(topic, SummaryTopic):
             human = next(summary for summary in topic.of_kind("human") if summary.annotator == name)
-            text = "\n".join(human.lines).encode()
-            run = {topic.name: SystemSummary(topic.name, text, human.file, None)}
+            run = {topic.name: SystemSummary(topic.name, "\n".join(human.lines).encode(), human.file, None)}
             others = tuple(one for one in topic.references if one.kind == "abstract" or one.annotator != name)
             gold = topic if with_own else replace(topic, references=others)
         else:

@@ -64,14 +64,12 @@ def mixtures(
     for step in range(steps + 1):
         drawn_first = set(drawn[: round(step / steps * len(drawn))])
         mixed = {name: outputs[name] if name in drawn_first else ends[name] for name in names}
-        parts = [
-            CitedSentence(
-                question=Question(name, "", "", ()), features={}, text=text, positions=positions(text)
-            )
-            for name, output in mixed.items()
-            for text in sentences(output)
-            if MARK.search(text)
-        ]
+        parts = []
+        for name, output in mixed.items():
+            asked = Question(name, "", "", ())
+            for text in filter(MARK.search, sentences(output)):
+                cited = CitedSentence(question=asked, features={}, text=text, positions=positions(text))
+                parts.append(cited)
         yield {
             "share": step / steps,
             "positional": len({part.question.id for part in parts if part.positions.is_positional}),

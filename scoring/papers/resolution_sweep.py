@@ -41,8 +41,7 @@ def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> tuple[
         contexts = list(resolvable(store))
     there = resolution.parts_of(documents.values())
     chosen = [method for method in resolution.methods() if method.requirements <= there]
-    windows = resolution.QUERIES.values()
-    cells = {(method, window): list[bool]() for method in chosen for window in windows}
+    cells = {(method, window): list[bool]() for method in chosen for window in resolution.QUERIES.values()}
     papers, counts, elsewhere = 0, [], []
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         records, names = list(group), candidates[paper]

@@ -103,9 +103,8 @@ def judged_placement(
             if name not in measures:
                 here.refuse(key, f"{printed.name} has no metric “{name}”", one_of(measures))
     if len(said.interval) not in (0, 2):
-        here.refuse(
-            "interval", f"“interval” names {len(said.interval)} metrics", "the lower and the upper end"
-        )
+        message = f"“interval” names {len(said.interval)} metrics"
+        here.refuse("interval", message, "the lower and the upper end")
     placement = replace(said, paper=publication.paper.key, metric=said.metric or measures[0])
     _judge_rows(here, printed, placement)
     if entry.beside is not None and said.recomputed:

@@ -129,8 +129,7 @@ def published_of_kind(task: Task) -> Published:
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
     placed_on = ((task.pk, _placements(task)) for task in tasks)
     leading = {task: [one for one in of if not one.by or one.overall][:1] for task, of in placed_on}
-    placed = _published_by(leading)
-    return {task: shown.headlines[0] for task, shown in placed.items() if shown.headlines}
+    return {task: shown.headlines[0] for task, shown in _published_by(leading).items() if shown.headlines}
 
 
 def _placements(task: Task) -> list[Placement]:
@@ -144,8 +143,7 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
     figures: dict[int, list[Reported]] = defaultdict(list)
     if every:
         keys, names = zip(*wanted, strict=True)
-        of_papers = ReportedTable.objects.select_related("paper")
-        candidates = of_papers.filter(paper__key__in=keys, name__in=names)
+        candidates = ReportedTable.objects.select_related("paper").filter(paper__key__in=keys, name__in=names)
         tables = {key: table for table in candidates if (key := (table.paper.key, table.name)) in wanted}
     if tables:
         for figure in Reported.objects.filter(table__in=[table.pk for table in tables.values()]):
@@ -159,8 +157,7 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
                 continue
             rows = rows_of(table, [row for row in figures[table.pk] if placement.takes(row.features)])
             for row in rows:
-                features = next(iter(row.figures.values())).features
-                row.label = class_of(features, placement)
+                row.label = class_of(next(iter(row.figures.values())).features, placement)
             shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
             if not any(row.system for row in rows):
                 published.others.append(shown)
@@ -432,9 +429,7 @@ def best_of_groups(rows: Sequence[PublishedRow], measures: Sequence[Measure]) ->
         if figure.metric in upward and figure.features.get("group") and figure.value is not None:
             groups[figure.metric, str(figure.features["group"])].append(figure)
     highest = {key: max(figure.value or 0.0 for figure in group) for key, group in groups.items()}
-    return frozenset(
-        figure.pk for key, group in groups.items() for figure in group if figure.value == highest[key]
-    )
+    return frozenset(one.pk for key, group in groups.items() for one in group if one.value == highest[key])
 
 
 def _cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:

@@ -48,9 +48,8 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     fields = Fields(top.value("paper", {}), ("paper",), findings)
     key = fields.text("key")
     if key and not _KEY.fullmatch(key):
-        fields.refuse(
-            "key", f"“key” is “{key}”", "small letters, digits and single hyphens, as in an address"
-        )
+        expected = "small letters, digits and single hyphens, as in an address"
+        fields.refuse("key", f"“key” is “{key}”", expected)
     paper = Paper(
         key=key[:60],
         authors=fields.texts("authors", may_repeat=True),
@@ -436,9 +435,8 @@ _DECIMALS = re.compile(r"\.(\d+)")
 
 def with_contradictions(table: PrintedTable) -> PrintedTable:
     """With one cited paper a context, Recall@k / k <= MRR@k <= Recall@k, as `names.contradiction` has it."""
-    recalls = {
-        int(cut["cut"]): measure for measure in table.measures if (cut := _RECALL.fullmatch(measure.name))
-    }
+    named = ((measure, _RECALL.fullmatch(measure.name)) for measure in table.measures)
+    recalls = {int(cut["cut"]): measure for measure, cut in named if cut}
     pairs = [
         (int(cut["cut"]), recall, measure)
         for measure in table.measures

@@ -121,11 +121,9 @@ class Reproduced:
 
     @property
     def bars(self) -> Bars:
-        pairs = [
-            (self.heads[place]["printed"], [line.pairs[place] for line in self.lines]) for place in self.drawn
-        ]
         series = []
-        for name, row in pairs:
+        for place in self.drawn:
+            name, row = self.heads[place]["printed"], [line.pairs[place] for line in self.lines]
             reported, own = [pair.printed for pair in row], [pair.computed for pair in row]
             series.append(Series(name=f"{name}, {_('reported')}", values=reported))
             series.append(Series(name=f"{name}, {_('recomputed')}", values=own))
@@ -237,8 +235,7 @@ def _by_metric(
                 value, measured = None, None
                 if row_here and column and cell:
                     value = on_scale(cell.value, column.scale, measure)
-                    width = on_scale(1.0, column.scale, measure) or 1.0
-                    measured = (row_here.evaluation, column.name, width)
+                    measured = (row_here.evaluation, column.name, on_scale(1.0, column.scale, measure) or 1.0)
                 pairs.append(Pair(figure=row.figures.get(measure.name), own=value, measured=measured))
             lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
     return [{"printed": measure.label} for measure in measures], lines

@@ -129,8 +129,7 @@ class Paper:
         if not self._published.is_file():
             expected = "a checkout, which has examples/"
             raise InputRefused([Problem(file=str(self._published), message="is not here", expected=expected)])
-        tables = json.loads(self._published.read_bytes())["tables"]
-        return {table["id"]: table for table in tables}
+        return {table["id"]: table for table in json.loads(self._published.read_bytes())["tables"]}
 
     @property
     def conclusions(self) -> Iterator[tuple[str, Conclusion]]:

@@ -121,10 +121,7 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
 
 
 def above(threshold: float, counted: Counted = with_citances) -> Choice:
-    """clair_umich's unsupervised run.
-
-    Every sentence whose cosine passes a threshold, none where none does.
-    """
+    """clair_umich's unsupervised run: every sentence whose cosine passes a threshold; none if none does."""
     return lambda topic: [
         np.flatnonzero(row > threshold).tolist() for row in likeness(topic, counted).cosines
     ]

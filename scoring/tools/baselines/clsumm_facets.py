@@ -60,10 +60,7 @@ class FacetPair:
 
 
 def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
-    """Every pair of the gold, of several facets the one that is most frequent.
-
-    A pair stands as often as it is cited.
-    """
+    """Every pair of the gold as often as it is cited, of several facets the one that is most frequent."""
     citances = [(topic, citance) for topic in topics for file in topic.files for citance in file.citances]
     counts = Counter(facet for _, citance in citances for facet in merged_facets(citance.facets))
     lemma = lemmatizer(topics)
@@ -179,8 +176,7 @@ def answers(
             answered = iter(facets_by(classifier, texts, facets, wanted, of, is_balanced=not is_literal))
         for citance, places in zip(topic.citances, chosen, strict=True):
             votes = Counter(next(answered) for _ in places)
-            facet = votes.most_common(1)[0][0] if votes else MAJORITY
-            yield span_answer(topic, citance, places, facet)
+            yield span_answer(topic, citance, places, votes.most_common(1)[0][0] if votes else MAJORITY)
 
 
 def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:

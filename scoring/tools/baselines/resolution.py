@@ -261,8 +261,7 @@ def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
     documents: dict[str, dict[str, Document]] = defaultdict(dict)
     for record in rows_of(the_file(files, REFERENCES, "each paper's references")):
         name = str(record["ref_id"])
-        document = Document.of(record, inlinks.get(name, ()))
-        documents[str(record["paper_id"])].setdefault(name, document)
+        documents[str(record["paper_id"])].setdefault(name, Document.of(record, inlinks.get(name, ())))
     return documents
 
 

@@ -58,8 +58,7 @@ def cosines(first: Floats, second: Floats) -> Floats:
 
 
 def _normalised(rows: Floats) -> Floats:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return ratio(rows, lengths)
+    return ratio(rows, np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def ranked(scores: Floats) -> list[int]:

@@ -54,10 +54,9 @@ def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str
     def share(count: int, of: instances_of.DataSet) -> str:
         return f"{count:,} ({100 * count / of.instances:.3g} %)"
 
-    sizes = [
-        (one.name, one.instances, one.cited_papers, share(one.long_inputs, one), share(one.long_outputs, one))
-        for one in sets
-    ]
+    over_long = [(share(one.long_inputs, one), share(one.long_outputs, one)) for one in sets]
+    named = [(one.name, one.instances, one.cited_papers) for one in sets]
+    sizes = [(*first, *last) for first, last in zip(named, over_long, strict=True)]
     lengths = [(one.name, f"{one.output_words:.1f}", f"{one.input_words:.1f}") for one in sets]
     phrases = [(one.name, share(one.self_references, one), *one.phrases.values()) for one in sets]
     longest = {"inputs": instances_of.MAX_INPUT, "outputs": instances_of.MAX_OUTPUT}

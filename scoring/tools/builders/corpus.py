@@ -188,8 +188,7 @@ class _Package(Splitter):
             if end < len(printed):
                 end = printed.rfind(" ", offset, end) + 1 or end
             document: Any = self._nlp(printed[offset:end])
-            starts = (offset + sentence.start_char for sentence in document.sents)
-            yield from filter(None, starts)
+            yield from filter(None, (offset + sentence.start_char for sentence in document.sents))
             offset = end
 
 

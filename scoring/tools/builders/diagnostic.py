@@ -287,8 +287,7 @@ def placements(published: Path, candidates: int = 0) -> Iterator[str]:
     remark += "the fewer there are, the higher are all figures."
     expected = "examples/citation-recommendation-2024/maharjan-2024.json"
     what = "by diagnostic class"
-    rows = printed_rows(published, TABLE, what, expected)
-    printed = {str(row.get("dimension")) for row in rows}
+    printed = {str(row.get("dimension")) for row in printed_rows(published, TABLE, what, expected)}
     if not printed <= set(DIMENSIONS):
         raise refusal(f"has no {TABLE} {what}", published, expected)
     for name, (dimension, named) in DIMENSIONS.items():

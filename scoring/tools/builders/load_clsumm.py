@@ -69,8 +69,7 @@ def load(path: Path, store: Store) -> None:
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
     abstract = " ".join(one.text for one in sentences if one.section.lower() == ABSTRACT)
     title = " ".join(one.text for one in sentences if one.section == TITLE)
-    text = " ".join(one.text for one in sentences)
-    return Paper(paper_id=name, title=title, abstract=abstract, text=text)
+    return Paper(paper_id=name, title=title, abstract=abstract, text=" ".join(one.text for one in sentences))
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:

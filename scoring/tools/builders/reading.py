@@ -30,8 +30,7 @@ Adding = Callable[[Record, Path, Store], None]
 
 
 def refusal(message: str, file: Path | None = None, expected: str = "") -> InputRefused:
-    problem = Problem(message=message, file=str(file) if file else "", expected=expected)
-    return InputRefused([problem])
+    return InputRefused([Problem(message=message, file=str(file) if file else "", expected=expected)])
 
 
 def corpus_files(path: Path) -> list[Path]:

@@ -263,10 +263,8 @@ def write_topic(store: Texts, cited: str, citing: Iterable[str], names: Mapping[
             }
             fields = (f"{field}: {value.replace('|', '&#124;')}" for field, value in values.items())
             citances.append(" | ".join(fields) + " |\n")
-        path = files["Citance_XML"] / f"{names[paper_id]}.xml"
-        path.write_text(citing_paper.xml(), encoding="utf-8")
-    annotation = files["annotation"] / f"{name}.annv3.txt"
-    annotation.write_text("\n".join(citances), encoding="utf-8")
+        (files["Citance_XML"] / f"{names[paper_id]}.xml").write_text(citing_paper.xml(), encoding="utf-8")
+    (files["annotation"] / f"{name}.annv3.txt").write_text("\n".join(citances), encoding="utf-8")
 
 
 def written(store: Texts, paper_id: str) -> Written:
