@@ -46,14 +46,14 @@ def test_a_list_has_what_is_printed_under_each(capsys, kind, tmp_path):
 
 
 def test_one_that_lacks_a_model_is_told_and_holds_nothing_back(capsys, monkeypatch):
-    score_read = program.score_read
+    score_read = program.scorer.score_read
 
     def lacking(scoring, *given):
         if scoring.rules == "corrected":
             raise Unavailable("no such model")
         return score_read(scoring, *given)
 
-    monkeypatch.setattr(program, "score_read", lacking)
+    monkeypatch.setattr(program.scorer, "score_read", lacking)
     given = [word for rules in RULES for word in ("--rules", rules)]
     gold, run, _ = sample(ONE_A)
     words = ["score", "clsumm-1a", "--gold", *map(str, gold), "--run", str(run), *given, "--json"]
