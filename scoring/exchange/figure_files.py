@@ -67,9 +67,7 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
         drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
         return str(drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)).encode()
     svg = as_svg(figures[name]).encode()
-    if form == "svg":
-        return svg
-    return converted(svg, form)
+    return svg if form == "svg" else converted(svg, form)
 
 
 @cache

@@ -25,29 +25,22 @@ def add_declared(commands: Any, file: Path, names: Mapping[str, Any], **defaults
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     numbers = {name: whole_number(**bounds) for name, bounds in tables.pop("numbers", {}).items()}
     every, shared = tables.pop("every", {}), tables.pop("shared", {})
-    _add(commands, tables, every, shared, {**KINDS, **numbers, **names}, defaults)
+    named = {**KINDS, **numbers, **names}
 
+    def add(commands: Any, tables: Mapping[str, Any]) -> None:
+        for name, table in tables.items():
+            command = commands.add_parser(name, help=table.pop("help"), allow_abbrev=False)
+            if table.pop("is_group", False):
+                add(command.add_subparsers(required=True, metavar="COMMAND"), table)
+                continue
+            command.set_defaults(command=named[table.pop("does", name.replace("-", "_"))], **defaults)
+            one_of = table.pop("one_of", ())
+            group = command.add_mutually_exclusive_group(required=True) if one_of else command
+            for flag, argument in {**every, **table}.items():
+                settings = _settings(flag, shared[argument] if isinstance(argument, str) else argument, named)
+                (group if flag in one_of else command).add_argument(flag, **settings)
 
-def _add(
-    commands: Any,
-    tables: Mapping[str, Any],
-    every: Mapping[str, Any],
-    shared: Mapping[str, Any],
-    named: Mapping[str, Any],
-    defaults: Mapping[str, Any],
-) -> None:
-    for name, table in tables.items():
-        command = commands.add_parser(name, help=table.pop("help"), allow_abbrev=False)
-        if table.pop("is_group", False):
-            below = command.add_subparsers(required=True, metavar="COMMAND")
-            _add(below, table, every, shared, named, defaults)
-            continue
-        command.set_defaults(command=named[table.pop("does", name.replace("-", "_"))], **defaults)
-        one_of = table.pop("one_of", ())
-        group = command.add_mutually_exclusive_group(required=True) if one_of else command
-        for flag, argument in {**every, **table}.items():
-            settings = shared[argument] if isinstance(argument, str) else argument
-            (group if flag in one_of else command).add_argument(flag, **_settings(flag, settings, named))
+    add(commands, tables)
 
 
 def _settings(flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:

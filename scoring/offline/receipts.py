@@ -147,13 +147,11 @@ def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
     left = [key for key in listed if key["signed_by"]]
     while signed := [key for key in left if key["signed_by"] in found]:
         left = [key for key in left if key not in signed]
-        found |= {key["public"] for key in signed if _is_endorsed(key)}
+        for key in signed:
+            message, signature = KEY + bytes.fromhex(key["public"]), bytes.fromhex(key["endorsement"])
+            if is_signed(bytes.fromhex(key["signed_by"]), message, signature):
+                found.add(key["public"])
     return found
-
-
-def _is_endorsed(key: Json) -> bool:
-    message = KEY + bytes.fromhex(key["public"])
-    return is_signed(bytes.fromhex(key["signed_by"]), message, bytes.fromhex(key["endorsement"]))
 
 
 def _hashes(texts: Iterable[str]) -> list[bytes]:
