@@ -266,8 +266,7 @@ def phase_id(site: connection.Connection, named: str) -> int:
     if len(fitting) != 1:
         has = ", ".join(phase["slug"] for phase in phases)
         raise Refused(f"“{named}” names {len(fitting)} phases; {season}/{task_slug} has {has}")
-    number: int = fitting[0]["id"]
-    return number
+    return int(fitting[0]["id"])
 
 
 def phase_detail(site: connection.Connection, named: str) -> dict[str, Any]:
@@ -300,8 +299,7 @@ def only_team(site: connection.Connection) -> str:
     if len(teams) != 1:
         has = f"you are in {', '.join(teams)}; say which: --team SLUG" if teams else "you are in none"
         raise Refused(f"{has}; or found one: --found NAME")
-    [team] = teams
-    return str(team)
+    return str(teams[0])
 
 
 def require_priorities(site: connection.Connection, phase: int, kind: str) -> None:

@@ -70,8 +70,7 @@ def version(root: Path) -> str:
 
 
 def _project(root: Path) -> dict[str, Any]:
-    project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return project
+    return dict(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"])
 
 
 def _metadata(root: Path, project: Mapping[str, Any]) -> str:

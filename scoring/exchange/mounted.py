@@ -42,8 +42,7 @@ class Mounted:
 
     @cached_property
     def mount(self) -> dict[str, Any]:
-        facts: dict[str, Any] = json.loads((self.folder / MOUNT).read_text(encoding="utf-8"))
-        return facts
+        return dict(json.loads((self.folder / MOUNT).read_text(encoding="utf-8")))
 
     @property
     def title(self) -> str:

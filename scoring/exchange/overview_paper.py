@@ -199,8 +199,7 @@ def _board_part(board: Board) -> PaperFiles:
         PaperFile(f"boards/{name}.json", "JSON", lambda: exports.as_json(board, rows, figures_of(rows))),
         PaperFile(f"boards/{name}.tex", "LaTeX", lambda: exports.as_latex(board, rows)),
     ]
-    chart = ranking_chart(board)
-    if chart is not None:
+    if (chart := ranking_chart(board)) is not None:
         files += _charts(name, lambda: chart)
     title = _("%(task)s, %(phase)s, rules %(rules)s")
     title %= {"task": phase.task, "phase": phase, "rules": board.rules}
