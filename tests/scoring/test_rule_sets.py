@@ -19,12 +19,12 @@ RULES = ("corrected", "official-2017")
 ONE_A = next(kind for kind in TYPES if kind.slug == "clsumm-1a")
 LACKING = """
 from tasks.types.problems import Unavailable
-score_read = offline.score_read
+score_read = offline.scorer.score_read
 def lacking(scoring, *given):
     if scoring.rules == {rules!r}:
         raise Unavailable("no such model")
     return score_read(scoring, *given)
-offline.score_read = lacking
+offline.scorer.score_read = lacking
 return real(arguments)
 """
 
