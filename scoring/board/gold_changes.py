@@ -56,15 +56,9 @@ def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
 
 def change_of_run(submission: Submission, newest: Evaluation, viewer: object) -> dict[str, Any] | None:
     """None where the run met no other gold before. Ranks are those that the viewer may see."""
-    earlier = (
-        Evaluation.objects.filter(
-            submission=submission, rules=newest.rules, gold__number__lt=newest.gold.number
-        )
-        .select_related("gold")
-        .prefetch_related("scores")
-        .order_by("-gold__number", "-pk")
-        .first()
-    )
+    older = Evaluation.objects.filter(submission=submission, rules=newest.rules)
+    older = older.filter(gold__number__lt=newest.gold.number).order_by("-gold__number", "-pk")
+    earlier = older.select_related("gold").prefetch_related("scores").first()
     if earlier is None:
         return None
     first, last = (next(iter(evaluation.scores.all()), None) for evaluation in (earlier, newest))
@@ -88,14 +82,9 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str
     return next((board.rank_of(row) for row in board.rows if row.submission == submission.pk), "")
 
 
-def boards(
-    phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
-) -> tuple[Board, Board] | None:
+def boards(phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience) -> list[Board]:
+    """On the version before and on this one; none where it is the first."""
     earlier = Gold.objects.filter(task=gold.task_id, split=gold.split, number__lt=gold.number)
     before = earlier.order_by("-number").first()
-    if before is None:
-        return None
-    old, new = (
-        standings(phase, viewer, rules, gold=version, audience=audience) for version in (before, gold)
-    )
-    return old, new
+    versions = (before, gold) if before else ()
+    return [standings(phase, viewer, rules, gold=version, audience=audience) for version in versions]

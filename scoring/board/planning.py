@@ -93,17 +93,13 @@ class Plan:
     @cached_property
     def chances(self) -> list[tuple[int, list[float]]]:
         """By size of the test set, for each difference the chance that it is found."""
-        known, comparisons = self.known, self.systems - 1
-        return [
-            (
-                size,
-                [
-                    power(effect, known.error, known.units, at_units=size, comparisons=comparisons)
-                    for effect in self.effects
-                ],
-            )
-            for size in sorted({*SIZES, known.units})
-        ]
+        known, others = self.known, self.systems - 1
+
+        def chance(effect: float, size: int) -> float:
+            return power(effect, known.error, known.units, at_units=size, comparisons=others)
+
+        sizes = sorted({*SIZES, known.units})
+        return [(size, [chance(effect, size) for effect in self.effects]) for size in sizes]
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
@@ -115,10 +111,8 @@ class Plan:
     @property
     def needed(self) -> list[str]:
         """With how many units each difference is found with the usual chance."""
-        found = (
-            units_needed(effect, self.known.error, self.known.units, comparisons=self.systems - 1)
-            for effect in self.effects
-        )
+        known, others = self.known, self.systems - 1
+        found = (units_needed(own, known.error, known.units, comparisons=others) for own in self.effects)
         return [thousands(units) if units else "–" for units in found]
 
     @property

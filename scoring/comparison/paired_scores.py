@@ -130,8 +130,7 @@ def by_class(
                 if own is metric
                 else (first, second)
             )
-            ends = difference_interval(paired(own, *sides))
-            if ends is not None:
+            if (ends := difference_interval(paired(own, *sides))) is not None:
                 intervals[label] = ends
     differences = []
     for label in natural_order(list(values)):

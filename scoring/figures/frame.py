@@ -53,26 +53,19 @@ def values_across(field: Field, axis: Axis) -> str:
             numbers.append(words(x, field.bottom + 16, text))
     middle = (field.left + field.right) / 2
     title = [words(middle, field.bottom + 36, axis.title)] if axis.title else []
-    return (
-        group("grid", lines)
-        + group("soft", numbers, text_anchor="middle")
-        + group("soft", title, text_anchor="middle")
-    )
+    written = (group("soft", part, text_anchor="middle") for part in (numbers, title))
+    return group("grid", lines) + "".join(written)
 
 
 def values_up(field: Field, axis: Axis) -> str:
     named = [(field.y(at), text) for at, text in ticks(axis, field.up)]
     lines = [tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named]
+    numbers = [words(field.left - 6, y + 4, text) for y, text in named]
     middle = (field.top + field.bottom) / 2
-    return (
-        group("grid", lines)
-        + group("soft", [words(field.left - 6, y + 4, text) for y, text in named], text_anchor="end")
-        + group(
-            "soft",
-            [words(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")] if axis.title else [],
-            text_anchor="middle",
-        )
-    )
+    turned = f"rotate(-90 14 {middle:.1f})"
+    title = [words(14, middle, axis.title, transform=turned)] if axis.title else []
+    titled = group("soft", title, text_anchor="middle")
+    return group("grid", lines) + group("soft", numbers, text_anchor="end") + titled
 
 
 def left_of(axis: Axis, up: Span) -> float:
@@ -81,18 +74,15 @@ def left_of(axis: Axis, up: Span) -> float:
 
 def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
     room = x(1) - x(0)
-    if is_turned(labels, room):
-        parts = [
-            words(
-                x(place) + 4, y + 14, label,
-                width=MAX_TURNED, transform=f"rotate({TURNED} {x(place) + 4:.1f} {y + 14:.1f})",
-            )
-            for place, label in enumerate(labels)
-        ]  # fmt: skip
-        return group("ink", parts, text_anchor="end")
-    return group(
-        "ink", [words(x(place), y + 17, label) for place, label in enumerate(labels)], text_anchor="middle"
-    )
+    if not is_turned(labels, room):
+        parts = [words(x(place), y + 17, label) for place, label in enumerate(labels)]
+        return group("ink", parts, text_anchor="middle")
+    parts = []
+    for place, label in enumerate(labels):
+        left, base = x(place) + 4, y + 14
+        turned = f"rotate({TURNED} {left:.1f} {base:.1f})"
+        parts.append(words(left, base, label, width=MAX_TURNED, transform=turned))
+    return group("ink", parts, text_anchor="end")
 
 
 def is_turned(labels: Sequence[str], room: float) -> bool:
@@ -149,11 +139,8 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
 
     def is_free(label: Label) -> bool:
         left, top, right, bottom = box(label)
-        return (
-            left >= 2
-            and right <= WIDTH - 2
-            and not any(left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken)
-        )
+        lies_over = any(left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken)
+        return left >= 2 and right <= WIDTH - 2 and not lies_over
 
     for name, x, y in places:
         width = width_of(name)

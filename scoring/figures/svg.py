@@ -98,9 +98,8 @@ def _bars(figure: description.Bars) -> str:
             y = field.y(measured.value)
             bars.append(frame.bar(look, x, min(y, zero), width * 0.94, abs(zero - y), hatches.get(look)))
             if ends := measured.ends:
-                errors.append(
-                    frame.interval(x + width * 0.47, field.y(ends[0]), field.y(ends[1]), is_across=False)
-                )
+                low, high = map(field.y, ends)
+                errors.append(frame.interval(x + width * 0.47, low, high, is_across=False))
     defs = "".join(frame.hatch(look, name) for look, name in hatches.items())
     parts = [
         frame.tag("defs", defs) if defs else "",

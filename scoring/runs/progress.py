@@ -65,10 +65,8 @@ def progress_of(submission: Submission) -> Progress:
 
 
 def received_alone(submission: Submission) -> Progress:
-    at, advice = (
-        submission.submitted_at,
-        _("In this phase teams do not see whether their runs are scored yet; you are told if one fails."),
-    )
+    at = submission.submitted_at
+    advice = _("In this phase teams do not see whether their runs are scored yet; you are told if one fails.")
     steps = [Step(_("received"), "done", at), Step(_("checked"), "done", note=_oddities(submission))]
     return Progress(sentence=_("Received."), since=at, steps=steps, share=None, advice=advice)
 

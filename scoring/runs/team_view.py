@@ -61,8 +61,7 @@ def events(run: Submission, viewer: object) -> list[Event]:
     events.append(Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by))
     if not hides_outcome(run, viewer):
         events += _steps(run)
-    for entry in about(run):
-        events.append(Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes))
+    events += (Event(at=one.at, words=one.words, by=one.who, changes=one.changes) for one in about(run))
     return sorted(events, key=lambda event: event.at)
 
 

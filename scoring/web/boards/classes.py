@@ -125,9 +125,8 @@ def _part(
         _ordered(class_table(board, some, dimension, metric), query)
         for some in (board.rows[:MAX_IN_HEAT_MAP], chosen)
     )
-    pending = Evaluation.objects.filter(
-        pk__in=[row.evaluation for row in chosen], has_class_intervals=False
-    ).values_list("pk", flat=True)
+    compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
+    pending = compared.filter(has_class_intervals=False).values_list("pk", flat=True)
     leaders = leaders_of(board, dimension, metric).among({name.label for name in everywhere.classes})
     rows = [row for row in table.systems if isinstance(row, Row)]
 

@@ -228,7 +228,7 @@ def _context(
         "gold": gold,
         "versions": [(version, query.with_(gold=version.number)) for version in versions],
     }
-    if two is None:
+    if not two:
         return context
     before, after = two
     lines = changes(before, after)

@@ -113,18 +113,12 @@ def _failed_runs(season: Season) -> Concern:
 
 def _failed_rescorings(season: Season) -> Concern:
     jobs = failed_rescorings(season).exclude(Acknowledgement.objects.of_job())
-    lines = [
-        replace(
-            _run_line(
-                job.submission,
-                _("under %(rules)s, gold v%(gold)s: %(reason)s")
-                % {"rules": job.rules, "gold": job.gold.number, "reason": job.reason},
-                job.finished_at,
-            ),
-            failure={"submission": job.submission.pk, "job": job.pk},
-        )
-        for job in jobs[:SHOWN]
-    ]
+    lines = []
+    for job in jobs[:SHOWN]:
+        words = _("under %(rules)s, gold v%(gold)s: %(reason)s")
+        words %= {"rules": job.rules, "gold": job.gold.number, "reason": job.reason}
+        line = _run_line(job.submission, words, job.finished_at)
+        lines.append(replace(line, failure={"submission": job.submission.pk, "job": job.pk}))
     advice = _(
         "Until you acknowledge them the board keeps the numbers of the older gold; then it goes on without "
         "these runs."
@@ -235,28 +229,20 @@ def _mails_given_up(season: Season) -> Concern:
 
 
 def _columns_without_value(season: Season) -> Concern:
-    href = _address("organise-file", season)
-    lines = [
-        Line(
-            str(task),
-            href,
-            ngettext(
+    lines = []
+    named = ((task, rules) for task in season.tasks.filter(is_reported_only=False) for rules in task.rules)
+    for task, rules in named:
+        if lacking := task.task_type.without_value(rules, task.options):
+            words = ngettext(
                 "Under %(rules)s %(metrics)s can have no value, since the task does not give the option "
                 "%(options)s.",
                 "Under %(rules)s %(metrics)s can have no value, since the task does not give the option "
                 "%(options)s.",
                 len(lacking),
             )
-            % {
-                "rules": rules,
-                "metrics": counted(len(lacking), "metric"),
-                "options": listed(sorted(set(lacking.values()))),
-            },
-        )
-        for task in season.tasks.filter(is_reported_only=False)
-        for rules in task.rules
-        if (lacking := task.task_type.without_value(rules, task.options))
-    ]
+            facts = {"rules": rules, "metrics": counted(len(lacking), "metric")}
+            words %= facts | {"options": listed(sorted(set(lacking.values())))}
+            lines.append(Line(str(task), _address("organise-file", season), words))
     advice = _("Give the option and score the runs again, or leave the rules out.")
     return Concern.of("columns-without-value", _("Metrics without a value"), lines, advice)
 
@@ -304,18 +290,15 @@ def _probes(season: Season) -> Concern:
 
 def _contested_results(season: Season) -> Concern:
     asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
-    lines = [
-        Line(
-            _("%(system)s of %(team)s, %(task)s, %(phase)s")
-            % {"system": result.run.system, "team": result.run.team, "task": phase.task, "phase": phase},
-            reverse("submission", args=[result.run.submission]),
-            result.said.message,
-            result.said.at,
-        )
-        for phase in asking
-        for result in results_of(phase)
-        if result.said is not None and result.is_contested
-    ]
+    lines = []
+    for phase in asking:
+        for result in results_of(phase):
+            run, said = result.run, result.said
+            if said is not None and result.is_contested:
+                name = _("%(system)s of %(team)s, %(task)s, %(phase)s")
+                name %= {"system": run.system, "team": run.team, "task": phase.task, "phase": phase}
+                href = reverse("submission", args=[run.submission])
+                lines.append(Line(name, href, said.message, said.at))
     advice = _(
         "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
         "confirmation with a reason."

@@ -164,10 +164,8 @@ class DeclarationForm(forms.Form):
         self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 
     def _rule_set(self, number: int, rules: Told) -> None:
-        end, of = (
-            f"_{number + 1}" if number else "",
-            f" ({rules['name']})" if len(self.task["rules"]) > 1 else "",
-        )
+        end = f"_{number + 1}" if number else ""
+        of = f" ({rules['name']})" if len(self.task["rules"]) > 1 else ""
         has = [own if isinstance(own, str) else own["name"] for own in rules["measures"]]
         self.initial.update({f"measures{end}": has, f"first{end}": has[0]})
         names = [(name, name) for name in self.measures[number]]

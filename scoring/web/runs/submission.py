@@ -113,12 +113,11 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
         )
     except ValidationError as faults:
         # Each with the name of its field, since the page has many.
-        raise ValidationError(
-            [
-                f"{CARD[name].label if name in CARD else name}: {'; '.join(errors)}"
-                for name, errors in faults.message_dict.items()
-            ]
-        ) from faults
+        told = [
+            f"{CARD[name].label if name in CARD else name}: {'; '.join(errors)}"
+            for name, errors in faults.message_dict.items()
+        ]
+        raise ValidationError(told) from faults
     return runs.DESCRIBE.told(run, run, {})
 
 
@@ -136,11 +135,9 @@ def _acts_as_organiser(run: Submission, user: User) -> bool:
 
 
 def _is_member(run: Submission, user: object) -> bool:
-    return (
-        isinstance(user, User)
-        and run.team_id is not None
-        and Membership.objects.filter(team_id=run.team_id, user_id=user.pk).exists()
-    )
+    if not isinstance(user, User) or run.team_id is None:
+        return False
+    return Membership.objects.filter(team=run.team_id, user=user.pk).exists()
 
 
 #: How often the page asks for the status of a run that moves, by the seconds for which it has stood there.
@@ -220,20 +217,15 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         return {}
     first = next(iter(evaluations.values()))
     hidden = hidden_classes([first.pk], run.phase, audience)
-    min_bin_size = (
-        1 if visibility.may_see_instances(run.phase, audience) else secrecy_of(run.phase).min_class_size
-    )
+    sees_instances = visibility.may_see_instances(run.phase, audience)
     lines = results.numbers(run, evaluations)
     breakdowns = results.by_class(first, hidden)
-    calibration = reliability(first, min_bin_size)
-    shares = run_shares(
-        first, shows_gold=visibility.visibility_of(run.phase, audience) == visibility.Visibility.SCORES
-    )
-    figures = {
-        **{f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns},
-        **{share["id"]: share["bars"] for share in shares},
-        **({"reliability": calibration["figure"]} if calibration else {}),
-    }
+    calibration = reliability(first, 1 if sees_instances else secrecy_of(run.phase).min_class_size)
+    shows_gold = visibility.visibility_of(run.phase, audience) == visibility.Visibility.SCORES
+    shares = run_shares(first, shows_gold=shows_gold)
+    figures = {f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns}
+    figures |= {share["id"]: share["bars"] for share in shares}
+    figures |= {"reliability": calibration["figure"]} if calibration else {}
     told, may = card(run.phase.task), rights_to(run, request.user)
     return {
         "rule_sets": list(evaluations),
@@ -268,9 +260,8 @@ def confirming(run: Submission, viewer: object) -> dict[str, Any]:
     if not phase.confirms_results or now() < phase.closes or run.team_id is None:
         return {}
     refused = why_not(phase)
-    is_told = visibility.frozen_at(
-        phase, visibility.audience_of(phase, viewer)
-    ) is None and visibility.may_see_scores(run, viewer)
+    frozen = visibility.frozen_at(phase, visibility.audience_of(phase, viewer))
+    is_told = frozen is None and visibility.may_see_scores(run, viewer)
     result = result_of(run) if is_told else None
     if is_told and result is None:
         return {}
