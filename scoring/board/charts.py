@@ -217,9 +217,8 @@ def in_words(table: ClassTable) -> str:
     counts = Counter(row.evaluation for name in table.classes for row in table.best(name.label))
     if counts and len(table.systems) > 1:
         most = max(counts.values())
-        names = [
-            _("“%(name)s”") % {"name": row.system} for row in table.systems if counts[row.evaluation] == most
-        ]
+        leading = [row for row in table.systems if counts[row.evaluation] == most]
+        names = [_("“%(name)s”") % {"name": row.system} for row in leading]
         words = ngettext(
             "%(systems)s has the best number in %(most)s of %(classes)s.",
             "%(systems)s each have the best number in %(most)s of %(classes)s.",
@@ -253,26 +252,20 @@ def in_words(table: ClassTable) -> str:
 def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
     """Which classes lack the interval of a system, and why; ``pending`` are evaluations whose are to come."""
 
-    def reason(label: str, row: System) -> str:
-        if table.value(label, row) is None:
-            return _("no value")
-        if row.evaluation in pending:
-            return _("not computed yet")
-        return _("too few instances to tell one")
-
-    lacking: dict[str, list[str]] = {}
+    lacking: dict[str, dict[str, None]] = {}
     for name in table.classes:
         for row in table.systems:
             if (name.label, row.evaluation) not in table.intervals:
-                why = lacking.setdefault(reason(name.label, row), [])
-                if (words := class_label(name.label)) not in why:
-                    why.append(words)
+                why = _("too few instances to tell one")
+                if table.value(name.label, row) is None:
+                    why = _("no value")
+                elif row.evaluation in pending:
+                    why = _("not computed yet")
+                lacking.setdefault(why, {})[class_label(name.label)] = None
     if not lacking:
         return ""
-    reasons = [
-        _("%(classes)s (%(why)s)") % {"classes": listed(labels), "why": why}
-        for why, labels in lacking.items()
-    ]
+    words = _("%(classes)s (%(why)s)")
+    reasons = [words % {"classes": listed([*labels]), "why": why} for why, labels in lacking.items()]
     return _("Without an interval: %(classes)s.") % {"classes": listed(reasons)}
 
 
@@ -286,9 +279,8 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     ]
     if not systems:
         return _("In no class is one system significantly better than every other.")
-    return _("Significantly better than every other system of the board is %(systems)s.") % {
-        "systems": listed(systems)
-    }
+    words = _("Significantly better than every other system of the board is %(systems)s.")
+    return words % {"systems": listed(systems)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,28 +305,24 @@ class Pairing:
         """Whether systems lie to the diagonal as the paper finds, and by how much."""
         if not self.finds or not self.points:
             return ""
-        found = finding(
-            [self.finds * ((up.value or 0.0) - (across.value or 0.0)) for _row, across, up in self.points]
-        )
+        differences = [(up.value or 0.0) - (across.value or 0.0) for _row, across, up in self.points]
+        found = finding([self.finds * difference for difference in differences])
         ends = sorted(self.finds * end for end in (found.low, found.high))
         claim = _("%(metric)s below %(measure)s") if self.finds < 0 else _("%(metric)s above %(measure)s")
         across, up = self.heads
+        verdicts = {True: _("holds here"), False: _("fails here"), None: _("cannot be told here")}
         facts = {
             "claim": claim % {"metric": up, "measure": across},
-            "verdict": {True: _("holds here"), False: _("fails here"), None: _("cannot be told here")}[
-                found.holds
-            ],
+            "verdict": verdicts[found.holds],
             "above": found.above,
             "units": found.units,
             "mean": with_interval(self.finds * found.mean, ends if found.units > 2 else None, self.up.scale),
         }
-        return (
-            _(
-                "What the paper finds, %(claim)s, %(verdict)s: in %(above)s of %(units)s systems, "
-                "a mean difference of %(mean)s."
-            )
-            % facts
+        words = _(
+            "What the paper finds, %(claim)s, %(verdict)s: in %(above)s of %(units)s systems, "
+            "a mean difference of %(mean)s."
         )
+        return words % facts
 
     @property
     def shares_a_scale(self) -> bool:

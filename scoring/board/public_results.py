@@ -109,21 +109,14 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
         entered = Season.objects.filter(is_public=True, registrations__team=team).order_by("-pk")
         scored = Evaluation.objects.filter(team=team).values("phase")
         phases = Phase.objects.filter(pk__in=scored, task__season__is_public=True)
-        public = PublicTeam(
-            team=team,
-            seasons=[
-                season
-                for season in entered
-                if listed_entries(None, season).approved().filter(team=team).exists()
-            ],
-            results=[
-                Result(phase=phase, placing=placing)
-                for phase in looked_up(phases.select_related("task__season").order_by("-opens", "-pk"))
-                for placing in _placings(phase).get(team.slug, ())
-            ],
-        )
-        if public.seasons or public.results or teams_of(viewer).filter(pk=team.pk).exists():
-            return public
+        listed = [own for own in entered if listed_entries(None, own).approved().filter(team=team).exists()]
+        results = [
+            Result(phase=phase, placing=placing)
+            for phase in looked_up(phases.select_related("task__season").order_by("-opens", "-pk"))
+            for placing in _placings(phase).get(team.slug, ())
+        ]
+        if listed or results or teams_of(viewer).filter(pk=team.pk).exists():
+            return PublicTeam(team=team, seasons=listed, results=results)
     raise Http404(_("No public board and no season's list names a team at this address."))
 
 

@@ -93,24 +93,21 @@ def keep_due() -> int:
     scored = Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
     is_settled = ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED))
     is_shown_later = When(board_from__gt=F("closes"), board_from__lte=at, then=F("board_from"))
-    settled = Phase.objects.annotate(settled_at=Case(is_shown_later, default=F("closes"))).filter(
-        scored, is_settled
-    )
+    settled_at = Case(is_shown_later, default=F("closes"))
+    settled = Phase.objects.annotate(settled_at=settled_at).filter(scored, is_settled)
 
     def unkept(phases: QuerySet[Phase], occasion: Snapshot.Occasion, since: str) -> QuerySet[Phase]:
-        snapshots = Snapshot.objects.filter(
-            phase=OuterRef("pk"), occasion=occasion, created_at__gte=OuterRef(since)
-        )
-        return phases.filter(~Exists(snapshots)).select_related("task__season")
+        known = Snapshot.objects.filter(phase=OuterRef("pk"), occasion=occasion)
+        is_kept = Exists(known.filter(created_at__gte=OuterRef(since)))
+        return phases.filter(~is_kept).select_related("task__season")
 
     frozen = unkept(frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from")
     closed = unkept(settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at")
     private = Evaluation.objects.filter(phase=OuterRef("pk"), release__startswith=PARTS[1])
     replaced = private.exclude(replaced_at=None).order_by("-replaced_at").values("replaced_at")[:1]
-    of_parts = settled.filter(public_part__isnull=False, closes__lte=at).annotate(
-        released_at=Subquery(replaced)
-    )
-    released = unkept(of_parts.exclude(released_at=None), Snapshot.Occasion.CLOSE, "released_at")
+    of_parts = settled.filter(public_part__isnull=False, closes__lte=at)
+    parts_released = of_parts.annotate(released_at=Subquery(replaced))
+    released = unkept(parts_released.exclude(released_at=None), Snapshot.Occasion.CLOSE, "released_at")
     revealed = unkept(settled.filter(frozen_until__lte=at), Snapshot.Occasion.REVEAL, "frozen_until")
     due: list[tuple[Phase, Gold | None, Snapshot.Occasion]] = [
         *((phase, gold_at(phase, phase.frozen_from or at), Snapshot.Occasion.FREEZE) for phase in frozen),

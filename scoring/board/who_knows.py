@@ -133,9 +133,8 @@ def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
     """Of versions of the season, with those of any; what another season has is not named."""
     overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related("gold", "other__task")
     told: dict[tuple[int, str], dict[str, None]] = {}
-    for overlap in overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0)).order_by(
-        "gold__number", "other__number"
-    ):
+    shared_any = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
+    for overlap in shared_any.order_by("gold__number", "other__number"):
         own, other = overlap.gold, overlap.other
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
@@ -152,9 +151,8 @@ def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
         if not shared:
             continue
         words = _("v%(version)s has in common with %(where)s: %(shared)s")
-        told.setdefault((own.task_id, own.split), {})[
-            words % {"version": own.number, "where": where, "shared": shared}
-        ] = None
+        words %= {"version": own.number, "where": where, "shared": shared}
+        told.setdefault((own.task_id, own.split), {})[words] = None
     return {key: list(words) for key, words in told.items()}
 
 

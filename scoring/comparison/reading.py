@@ -295,6 +295,7 @@ class Reading:
             metric.name: [self._values(metric, side, only) for side in sides]
             for metric in (self.metrics if self.rights.values and shown else ())
         }
+        sees_judged = self.rights.gold and self.rights.answers
         instances = []
         for name in shown:
             texts = [kept.get(name) for kept in self._texts]
@@ -307,16 +308,11 @@ class Reading:
                     given=either.given if self.rights.given else "",
                     gold=gold if self.rights.gold else "",
                     answers=[text.answer if text and self.rights.answers else "" for text in texts],
-                    judged=[
-                        text.judged if text and self.rights.gold and self.rights.answers else ()
-                        for text in texts
-                    ],
+                    judged=[text.judged if text and sees_judged else () for text in texts],
                     beside=[text.beside if text and self.rights.answers else () for text in texts],
                     pool=either.pool if self.rights.given else 0,
                     is_kept=any(texts),
-                    values={
-                        metric: [float(side[place]) for side in by_side] for metric, by_side in values.items()
-                    },
+                    values={name: [float(own[place]) for own in sides] for name, sides in values.items()},
                 )
             )
         return instances
