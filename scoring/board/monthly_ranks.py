@@ -37,10 +37,8 @@ def keep_due() -> int:
         due -= set(phase.monthly_ranks.filter(month=month).values_list("rules", flat=True))
         for rules in due:
             with transaction.atomic():
-                runs = _ranked(phase, rules)
-                MonthlyRanks.objects.get_or_create(
-                    phase=phase, rules=rules, month=month, defaults={"runs": runs}
-                )
+                given = {"runs": _ranked(phase, rules)}
+                MonthlyRanks.objects.get_or_create(phase=phase, rules=rules, month=month, defaults=given)
                 bump_version(phase.pk)
             count += 1
     return count

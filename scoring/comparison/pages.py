@@ -74,7 +74,7 @@ def p_value(p: float | None) -> str:
 def _command(pair: Two, trials: int) -> str:
     names = [side.submission.neutral_filename for side in (pair.a, pair.b)]
     if names[0] == names[1]:
-        names = [f"{side}/{name}" for side, name in zip(("A", "B"), names, strict=True)]
+        names = [f"A/{names[0]}", f"B/{names[1]}"]
     return compare_command(
         pair.a.phase.task.type,
         rules=pair.a.rules,

@@ -141,14 +141,13 @@ def delete(request: HttpRequest, user: User) -> Answer:
 def own_runs(request: HttpRequest, user: User) -> Answer:
     teams = list(teams_of(user).order_by("name"))
     entered = Registration.objects.approved().filter(team__in=teams)
-    open_phases = Phase.objects.open().filter(
-        task__season__in=entered.values("season"), task__is_reported_only=False
-    )
+    open_phases = Phase.objects.open().filter(task__season__in=entered.values("season"))
+    open_phases = open_phases.filter(task__is_reported_only=False).select_related("task__season")
     runs = Submission.objects.filter(team__in=teams).select_related("team", "phase__task__season")
     page = leaf(request, runs)
     return {
         "teams": teams,
-        "phases": open_phases.select_related("task__season").order_by("closes", "task__position", "position"),
+        "phases": open_phases.order_by("closes", "task__position", "position"),
         "page": page,
         "runs": [as_told(run, user) for run in page.object_list],
     }

@@ -271,11 +271,9 @@ def invite(request: pages.SignedInRequest, team: Team) -> pages.Answer:
 
 def merging_of(team: Team, user: object) -> list[dict[str, Any]]:
     """By season in which a team may merge: what is asked of it and by it, and whom its lead could ask."""
-    seasons = Season.objects.filter(
-        registrations__team=team, registrations__is_approved=True, merge_until__gt=timezone.now()
-    )
+    entered = Season.objects.filter(registrations__team=team, registrations__is_approved=True)
     lines = []
-    for season in seasons:
+    for season in entered.filter(merge_until__gt=timezone.now()):
         proposals = merge_proposals(team).filter(season=season)
         own = season.registrations.get(team=team)
         others: QuerySet[Team] = teams_to_ask(user, season).filter(registrations__is_approved=True)

@@ -89,11 +89,7 @@ def instances(request: HttpRequest, readable: tuple[Submission, Rights]) -> Answ
         if record is None:
             raise Http404(_("Records are of runs on the board, where you may read what each instance has."))
         return attachment(with_samples(*record, page), ZIP, f"run-{run.pk}.{SAMPLES}", is_private=True)
-    context["forms"] = {
-        CSV_FILE: "CSV",
-        WORKBOOK: "Excel",
-        **({SAMPLES: "Every Eval Ever"} if record else {}),
-    }
+    context["forms"] = TABLES | ({SAMPLES: "Every Eval Ever"} if record else {})
     return _answer(request, page, query, {"": ""}, context, f"run-{run.pk}")
 
 
@@ -133,9 +129,8 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
             for side in (read.pair.a, read.pair.b)
         ),
     }
-    return _answer(
-        request, read.page, query, {"A": a.system, "B": b.system}, context, f"runs-{a.run}-{b.run}"
-    )
+    names = {"A": a.system, "B": b.system}
+    return _answer(request, read.page, query, names, context, f"runs-{a.run}-{b.run}")
 
 
 @phase_readers.page()

@@ -97,10 +97,8 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
     seasons = Season.objects.visible_to(request.user).with_teams().current_first()
     page = Paginator(seasons, SEASONS_A_PAGE).get_page(number or 1)
     lines = season_lines(list(page.object_list))
-    by_state = {
-        state: [line for line in lines if line.state == state]
-        for state in ("open", "ahead", "closed", "published")
-    }
+    states = ("open", "ahead", "closed", "published")
+    by_state = {state: [line for line in lines if line.state == state] for state in states}
     elsewhere = {
         task.task.task_type.slug: task
         for line in reversed(by_state["published"])
@@ -133,9 +131,7 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
         "is_reproduced": any(is_reproduced(task.task) for task in line.tasks),
         "registrations": registrations,
         "public_teams": _public_teams(found, registrations, is_everybodys=not is_helper),
-        "organisers": Organiser.objects.filter(season=found, role=Organiser.Role.ORGANISER).select_related(
-            "user"
-        ),
+        "organisers": found.organisers.filter(role=Organiser.Role.ORGANISER).select_related("user"),
         "may_help": is_helper,
         "own": entries.filter(team__in=mine).annotate(has_sent=Exists(sent)),
         "could_enter": [team for team in mine if not entries.filter(team=team).exists()],
