@@ -51,13 +51,10 @@ class PlanForm(forms.Form):
         boards = boards.exclude(task__season=season).select_related("task__season").order_by("-closes")
         self.boards = {f"board-{one.pk}": one for one in boards[:MAX_BOARDS] if is_public(one)}
         self.golds = {f"gold-{one.pk}": one for one in newest.values()}
-        self.fields["source"].choices = [  # type: ignore[attr-defined]
-            *((key, f"{gold.task.title}, {gold.split}") for key, gold in self.golds.items()),
-            *(
-                (key, f"{one.task.season.title}: {one.task.title}, {one.title}")
-                for key, one in self.boards.items()
-            ),
-        ]
+        named = {key: f"{gold.task.title}, {gold.split}" for key, gold in self.golds.items()}
+        for key, one in self.boards.items():
+            named[key] = f"{one.task.season.title}: {one.task.title}, {one.title}"
+        self.fields["source"].choices = list(named.items())  # type: ignore[attr-defined]
 
     def clean_effects(self) -> list[float]:
         try:

@@ -67,18 +67,13 @@ def who_knows(season: Season) -> list[Content]:
     for gold in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
     shared = shared_by_split(season)
-    return [
-        Content(
-            group[0].task,
-            group[0].split,
-            group,
-            golds.get(key, []),
-            [Known(kind, _times(group, kind)) for kind in Kind],
-            shared.get(key, []),
-            [(phase, budget) for phase in group if (budget := budget_of(phase)) is not None],
-        )
-        for key, group in splits.items()
-    ]
+    contents = []
+    for key, group in splits.items():
+        rows = [Known(kind, _times(group, kind)) for kind in Kind]
+        budgets = [(phase, budget) for phase in group if (budget := budget_of(phase)) is not None]
+        task, versions = group[0].task, golds.get(key, [])
+        contents.append(Content(task, key[1], group, versions, rows, shared.get(key, []), budgets))
+    return contents
 
 
 def _times(phases: list[Phase], kind: Kind) -> dict[str, When]:

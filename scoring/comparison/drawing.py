@@ -119,7 +119,11 @@ def drawn(
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
         if form == base.RANKING and len(judged) == 1:
-            lines = [_with_place(line, *judged.values()) for line in lines]
+            # Of a cited paper that the ranking has below those that are shown, where.
+            [outcomes] = judged.values()
+            places = {_candidate(text): text.partition(".")[0] for _outcome, text in outcomes}
+            at = {name: _("at place %(n)s") % {"n": place} for name, place in places.items() if place}
+            lines = [replace(line, words=at.get(line.pieces[0].text, line.words)) for line in lines]
         parts.append(Part(_("Gold"), GOLD, lines))
     for name, answer in answers.items():
         lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
@@ -136,13 +140,6 @@ def drawn(
             heading = _("Claims of %(system)s") % {"system": name} if name else _("Claims")
             parts.append(Part(heading, ANSWER, told))
     return parts
-
-
-def _with_place(line: Line, judged: Judged) -> Line:
-    """Of a cited paper that the ranking has below those that are shown, where."""
-    places = {_candidate(text): text.partition(".")[0] for _, text in judged}
-    place = places.get(line.pieces[0].text)
-    return replace(line, words=_("at place %(n)s") % {"n": place}) if place else line
 
 
 def _with_number(line: Line, number: float | None) -> Line:

@@ -106,12 +106,10 @@ def _items(
             "text": text.text,
             "fields": [
                 {
-                    "name": f"{text.code}-{name}",
+                    "name": (field := f"{text.code}-{name}"),
                     "criterion": name,
                     "scores": SCORES,
-                    "value": str(
-                        posted.get(f"{text.code}-{name}") or getattr(ratings.get(text.pk), name, "") or ""
-                    ),
+                    "value": str(posted.get(field) or getattr(ratings.get(text.pk), name, "") or ""),
                 }
                 for name in CRITERIA
             ],

@@ -128,6 +128,7 @@ def _part(
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
     pending = compared.filter(has_class_intervals=False).values_list("pk", flat=True)
     leaders = leaders_of(board, dimension, metric).among({name.label for name in everywhere.classes})
+    best = leaders.significant
     rows = [row for row in table.systems if isinstance(row, Row)]
 
     def leads(label: str, row: System) -> str:
@@ -140,22 +141,22 @@ def _part(
         return {
             "text": table.text(label, row),
             "interval": interval(low, high, table.scale),
-            "is_best": leaders.significant.get(label) == row.evaluation,
+            "is_best": best.get(label) == row.evaluation,
             "href": leads(label, row),
         }
 
     return {
         "dimension": dimension,
         "label": dimension_label(dimension),
-        "heat": charts.heat_map(everywhere, leaders.significant),
+        "heat": charts.heat_map(everywhere, best),
         "links": [[leads(name.label, row) for row in everywhere.systems] for name in everywhere.classes],
         "bars": charts.system_bars(table),
         "words": charts.in_words(table),
         "no_intervals": charts.without_intervals(table, set(pending)),
         "is_compared": leaders.is_known,
-        "has_marks": bool(leaders.significant),
+        "has_marks": bool(best),
         "has_best": everywhere.higher_is_better is not None,
-        "significant": leaders.is_known and charts.significant_in_words(everywhere, leaders.significant),
+        "significant": leaders.is_known and charts.significant_in_words(everywhere, best),
         "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.hidden else 0,
         "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
         "lines": [
@@ -191,8 +192,6 @@ FORMS = {OWN: gettext_lazy("each data set by itself"), PUBLISHED: gettext_lazy("
 
 @dataclass(frozen=True, kw_only=True)
 class DiscourseQuery(BoardQuery):
-    """Beside what every board can be asked: labels, form of the divergence, data set of the bars."""
-
     scheme: str = text_from("labels", choices=label_shares.SCHEMES)
     form: str = text_from("form", default=OWN, choices=FORMS)
     dataset: str = text_from("dataset")

@@ -159,18 +159,14 @@ def page_of(section: Section, asked: type[BoardQuery] = BoardQuery) -> Callable[
 
 @dataclass(frozen=True, kw_only=True)
 class CostQuery(BoardQuery):
-    """``cost`` is the measure that scores are drawn against."""
-
     cost: str = text_from("cost")
 
 
 @page_of(COSTS, CostQuery)
 def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
     reported = team_reported(board)
-    measure = next(
-        (cost for cost in reported.costs if cost.name == query.cost), next(iter(reported.costs), None)
-    )
-    ranking = board.ranking
+    by_name = {cost.name: cost for cost in reported.costs}
+    measure, ranking = by_name.get(query.cost, next(iter(reported.costs), None)), board.ranking
     labels = {cost.name: cost.label for cost in reported.costs}
     rows = []
     for row in reported.rows:
@@ -329,8 +325,6 @@ SCALE = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleQuery(BoardQuery):
-    """Beside what every board can be asked: what people judged."""
-
     criterion: str = text_from("criterion")
 
 

@@ -48,10 +48,9 @@ TABLES = {CSV_FILE: "CSV", WORKBOOK: "Excel"}
 
 def _with_rights(viewer: object, pk: int) -> tuple[Submission, Rights]:
     run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
-    is_shown = (
-        run is not None and Season.objects.visible_to(viewer).filter(pk=run.phase.task.season_id).exists()
-    )
-    rights = rights_to(run, viewer) if run is not None and is_shown else None
+    seasons, rights = Season.objects.visible_to(viewer), None
+    if run is not None and seasons.filter(pk=run.phase.task.season_id).exists():
+        rights = rights_to(run, viewer)
     if run is None or rights is None:
         raise Http404(_("There are no answers for you to see at this address."))
     return run, rights
