@@ -49,7 +49,8 @@ install() {
     file=$(files_of "$level" | sed 's/.* //')
     echo "Installing $file; this takes a minute or a few, once."
     : > "$mark"
-    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$file" -c $lock; then
+    # Python compiles what is imported when it is; most of what packages bring never is.
+    if ! "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check -r "$file" -c $lock; then
         echo "The packages of $file could not be installed; the lines above say why. Run the command again" >&2
         echo "when that is mended: it starts from a clean environment." >&2
         exit 1
