@@ -26,6 +26,7 @@ from scoring.acts.declared import Act
 from scoring.board.confirming import official_since, results_of
 from scoring.board.counting import board_gold, counting_runs, unsettled
 from scoring.board.formatting import score_text
+from scoring.board.public_results import names_publicly
 from scoring.board.standings import Row, rank
 from scoring.board.who_knows import GROUPS, shared_by_split, who_knows
 from scoring.models import OF_RANKING, Evaluation, Score
@@ -369,6 +370,11 @@ def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterabl
     """What is known earlier than before, and, marked as not new, what no longer is though it was by now."""
     if now.is_public != season.is_public:
         yield now.is_public, _("Everybody: that there is %(season)s, with its pages") % {"season": now}
+    for pk, phase in after.phases.items() if season.is_public and now.is_public else ():
+        was_named, is_named = (names_publicly(own) for own in (before.phases.get(pk, phase), phase))
+        if was_named != is_named:
+            words = _("Everybody: which teams the runs of %(task)s, %(phase)s, are of")
+            yield is_named, words % {"task": phase.task, "phase": phase}
     for (task, split, kind), times in after.known.items():
         earlier = before.known.get((task, split, kind), _SOONEST)
         groups: dict[tuple[Any, Any], list[str]] = {}

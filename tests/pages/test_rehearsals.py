@@ -158,6 +158,18 @@ def test_what_is_hidden_from_those_who_see_it_now_is_asked(browser, phase, part)
     assert hidden == ((True, "organisers") if part == "phase" else (False, "everyone"))
 
 
+@pytest.mark.parametrize("part", ["season", "phase"])
+def test_names_of_teams_that_are_shown_or_hidden_are_asked(browser, phase, part):
+    where = settings_of(phase) if part == "phase" else reverse("organise-settings-season", args=["one"])
+    name, hides, shows = ("shows_teams", "", "on") if part == "phase" else ("anonymous_until", LATER, "")
+    words = "Everybody: which teams the runs of Spans, Test, are of"
+    asked = browser.post(where, {**form_of(browser, where), name: hides})
+    assert asked.context["rehearsal"].unseen == [words]
+    assert go_on(browser, where, asked).status_code == 302
+    asked = browser.post(where, {**form_of(browser, where), name: shows})
+    assert asked.context["rehearsal"].seen == [words]
+
+
 def test_a_season_file_sent_by_a_program_is_rehearsed_and_asks_before_it_touches_what_is_confirmed(
     client, phase, organiser
 ):
