@@ -64,6 +64,7 @@ HEAVY = ("pytest", "numpy", "scipy.stats", "scipy.special", "django.test", "lxml
 PLAIN = (
     "tests/tasks/types",
     "tests/tasks/test_every_type.py",
+    "tests/core/test_dependencies.py",
     "tests/core/test_reference.py",
     "tests/tasks/test_empty_runs.py",
     "tests/tasks/test_gold_findings.py",
@@ -218,6 +219,8 @@ EXPLAINED = {
     "LEXICOGRAPHER_FILES = 46": "nothing asks for the names of these files",
     "+    return sum((place + 1 not in places": "as many spans end as begin",
     "end = min(int(np.searchsorted(ends, done + STEP": "the same lines in smaller portions",
+    "np.where(relative >= _ROUNDING, relative, 0.0)": "no variance lies at the bound",
+    "or _SURROGATE.search(text)": "without an escape there is no half, and what has none stays as it is",
     "+WORD_BITS = 32": "no vocabulary has so many words",
     ">= ROUNDING * square, square - mean ** 2": "no variance lies at the bound but 0, which stays 0",
 }
