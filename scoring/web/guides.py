@@ -88,7 +88,6 @@ def _fields(operation: Mapping[str, Any], components: Mapping[str, Any]) -> Iter
 
 
 def _example(operation: Mapping[str, Any]) -> str:
-    """The first answer of those that say it was done."""
     for code, answer in sorted(operation["responses"].items()):
         for media in answer.get("content", {}).values() if code.startswith("2") else ():
             if "example" in media:

@@ -195,7 +195,6 @@ def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
 
 @phase_readers.page()
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
-    """Of the newest version, or of the one that the address names."""
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:
         raise Http404(_("The board of this phase is not published."))

@@ -253,8 +253,6 @@ DECISION = "decision:"
 
 
 class SeasonFileForm(forms.Form):
-    """A file, or the text of one whose plan has been shown."""
-
     file = forms.FileField(
         label=gettext_lazy("Season file"),
         required=False,

@@ -272,8 +272,6 @@ def confirming(run: Submission, viewer: object) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsQuery(Query):
-    """``name`` is the response to turn to."""
-
     rules: str = text_from("rules")
     page: int = number_from("page", default=1)
     name: str = text_from("id")
