@@ -110,10 +110,6 @@ def _status(run: Submission, _filled: object) -> str:
     return gettext("The run is %(status)s.") % {"status": run.get_status_display()}
 
 
-def _set_priority(run: Submission, by: User, reason: str, priority: int) -> Submission:
-    return run_acts.set_priority(run, by, reason, place=priority)
-
-
 #: By the end of their addresses.
 CHANGES = {
     "cancel": ChangeOfRun(
@@ -128,7 +124,7 @@ CHANGES = {
         _("Run %(number)s counts for %(team)s now."),
     ),
     "priority": ChangeOfRun(
-        _set_priority,
+        lambda run, by, reason, priority: run_acts.set_priority(run, by, reason, place=priority),
         "Move a run to another place among its team's, where the first ones by priority count.",
         _("Run %(number)s of %(team)s has priority %(priority)s now."),
         of=run_to_change,

@@ -18,7 +18,7 @@ from citeboard.teams.api import person
 from scoring.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
 from scoring.api.operations import get, makes, post
 from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
-from scoring.api.serializers import form_of, mirror, serializer, text_list
+from scoring.api.serializers import form_of, mirror, serializer, text_list, typed
 from scoring.board.cache import phase_page
 from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
@@ -46,9 +46,7 @@ UNCACHED = {"Cache-Control": "private, no-store"}
 class ColumnSerializer(serializers.Serializer[Any]):
     """Numbers that may be compared."""
 
-    name = serializers.CharField(
-        help_text="As in the scores of a row; the metric, where that is unambiguous."
-    )
+    name = typed(str, "As in the scores of a row; the metric, where that is unambiguous.")
     metric = serializers.CharField()
     key = serializers.CharField(help_text="Metric, rules, parameters, gold and version.")
     scale = serializers.SerializerMethodField(help_text="1, also where it counts, 5 or 100.")

@@ -1,7 +1,6 @@
 """An operation of the API is declared once; its view, its route and its description follow."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import cleandoc, signature
 from types import MappingProxyType
@@ -51,14 +50,6 @@ class FileRefused(RunUnusable):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("the file is refused")
         self.problems, self.more = capped(problems)
-
-
-@contextmanager
-def _files_refused() -> Iterator[None]:
-    try:
-        yield
-    except InputRefused as refused:
-        raise FileRefused(refused.problems) from refused
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -226,8 +217,11 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
                 arguments.append(_checked(form(data=request.data)))
             if query is not None:
                 arguments.append(_checked(query(data=request.query_params)))
-            with _files_refused(), going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
-                made = function(request, *arguments)
+            try:
+                with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
+                    made = function(request, *arguments)
+            except InputRefused as refused:
+                raise FileRefused(refused.problems) from refused
             if isinstance(made, HttpResponseBase):
                 return made
             if pages is not None:
@@ -240,38 +234,30 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
 
         first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
         label = operation_id or function.__name__
+        may_let_out = method != "GET" and (lets_out or of is season_to_organise)
         described = {
             **_success(answers, pages, files, status),
             401: api.SIGN_IN,
             **({404: api.ABSENT} if pages or "<" in address else {}),
             429: api.TOO_MANY,
-            **(
-                {400: api.INVALID, 409: api.CONFLICT}
-                if method != "GET"
-                else {400: api.INVALID}
-                if query
-                else {}
-            ),
+            **({400: api.INVALID} if query or method != "GET" else {}),
+            **({409: EARLY if may_let_out else api.CONFLICT} if method != "GET" else {}),
             **({403: api.FORBIDDEN} if of is team_for_lead else {}),
             **({413: api.TOO_LARGE} if is_upload else {}),
             **(responses or {}),
         }
         described.pop(without, None)
-        may_let_out = method != "GET" and (lets_out or of is season_to_organise)
-        if may_let_out:
-            described[409] = (responses or {}).get(409, EARLY)
         sent = body or form
         has_file = any(isinstance(field, serializers.FileField) for field in _fields_of(sent))
-        listed: list[Any] = [query] if query else []
+        listed: list[Any] = [
+            *([query] if query else []),
+            *parameters,
+            *(api.PAGE_PARAMETERS if pages else []),
+        ]
         schema: Any = extend_schema(
             operation_id=label,
             summary=summary or " ".join(first.split()).removesuffix("."),
-            parameters=[
-                *listed,
-                *parameters,
-                *(api.PAGE_PARAMETERS if pages else []),
-                *(LET_OUT if may_let_out else []),
-            ],
+            parameters=[*listed, *(LET_OUT if may_let_out else [])],
             request=dict.fromkeys([FILES] if has_file else [FILES, api.JSON, FIELDS], sent) if sent else None,
             responses=described,
         )

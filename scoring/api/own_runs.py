@@ -20,7 +20,7 @@ from citeboard.core.storage.downloads import download
 from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_runs
 from scoring.api.operations import deletes, does, get
 from scoring.api.sending import CardForm, card_in
-from scoring.api.serializers import Address, ProblemSerializer, mirror, serializer
+from scoring.api.serializers import Address, ProblemSerializer, mirror, serializer, typed
 from scoring.board.differences import hidden_of
 from scoring.board.visibility import Audience, audience_of, frozen_at, may_see_scores
 from scoring.metrics import Metric, known_metric, names_by
@@ -36,6 +36,7 @@ from tasks.types.base import printed_options
 WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
 #: The least and the most seconds after which a run that moves is worth another look.
 MIN_PAUSE, MAX_PAUSE = 1, 15
+BYTES = "application/octet-stream"
 RUN_CHANGED = {
     403: OpenApiResponse(FORBIDDEN.response, "The run is another team's, or the act one of organisers."),
     409: OpenApiResponse(Closed, "The run is past the state in which this can be done."),
@@ -57,9 +58,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     team = serializers.SlugField(source="team.slug", allow_null=True, default=None)
     since = serializers.DateTimeField(source="status_since")
     reason = serializers.CharField(allow_blank=True, help_text="Why it failed or waits.")
-    card = serializers.DictField(
-        child=serializers.CharField(), help_text="How it was made, by the fields of a run card."
-    )
+    card = typed(dict[str, str], "How it was made, by the fields of a run card.")
     team_reported = serializers.SerializerMethodField(
         help_text="Costs and scores that the team reports itself, by name; nobody has checked them."
     )
@@ -93,9 +92,7 @@ class ClassValue(serializers.Serializer[Any]):
     value = serializers.FloatField(allow_null=True, help_text="Null where it is undefined or infinite.")
     infinite = serializers.BooleanField(required=False, help_text="Only where the value is infinite.")
     withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
-    n = serializers.IntegerField(
-        allow_null=True, help_text="Instances with gold; null of a class that is withheld."
-    )
+    n = typed(int | None, "Instances with gold; null of a class that is withheld.")
 
 
 class MetricValue(ClassValue):
@@ -134,9 +131,7 @@ class SubmissionDetail(SubmissionSerializer):
     place = serializers.IntegerField(
         allow_null=True, min_value=1, help_text="In the queue; null for a run that does not wait in it."
     )
-    expected_seconds = serializers.FloatField(
-        allow_null=True, help_text="About how long until it is scored; null where that is not known."
-    )
+    expected_seconds = typed(float | None, "About how long until it is scored; null where that is not known.")
     problems = ProblemSerializer(
         many=True, help_text="Why a run was refused that was checked after it was taken; empty for any other."
     )
@@ -269,20 +264,15 @@ def run_history(request: Request, run: Submission) -> Any:
     return events(run, request.user)
 
 
-def run_with_file(user: object, pk: int) -> Submission:
-    return get_object_or_404(own_runs(user).exclude(file=""), pk=pk)
-
-
-@get("submissions/<int:pk>/run/", of=run_with_file, files=["application/octet-stream"])
+@get(
+    "submissions/<int:pk>/run/",
+    of=lambda user, pk: get_object_or_404(own_runs(user).exclude(file=""), pk=pk),
+    files=[BYTES],
+)
 def run(request: Request, submission: Submission) -> HttpResponseBase:
     """The file of a run, as it was sent."""
-    return download(
-        request,
-        storage.runs,
-        submission.file,
-        filename=submission.filename,
-        content_type="application/octet-stream",
-    )
+    name = submission.filename
+    return download(request, storage.runs, submission.file, filename=name, content_type=BYTES)
 
 
 deletes(

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from scoring.api.operations import get
 from scoring.api.own_runs import printed_evaluations
-from scoring.api.serializers import serializer
+from scoring.api.serializers import mirror_of_model, serializer, typed
 from scoring.board import visibility
 from scoring.board.standings import standing_of
 from scoring.models import LogEntry, Receipt
@@ -87,9 +87,7 @@ class HeadSerializer(serializers.Serializer[Any]):
     """The log with so many entries, as the site has signed it."""
 
     size = serializers.IntegerField()
-    root = serializers.CharField(  # type: ignore[assignment]
-        help_text="Of the Merkle tree, as RFC 9162 has it."
-    )
+    root = typed(str, "Of the Merkle tree, as RFC 9162 has it.")
     at = serializers.CharField(help_text="When it was signed, as it is signed.")
     key = serializers.CharField()
     signature = serializers.CharField()
@@ -114,16 +112,13 @@ LogSerializer = serializer(
 )
 
 
-class EntrySerializer(serializers.ModelSerializer[LogEntry]):
-    """Commitments and their signature; they tell nothing without what opens them."""
-
-    key = serializers.CharField(source="key.public")
-
-    class Meta:
-        model = LogEntry
-        fields: tuple[str, ...] = ("index", "content", "key", "signature")
-
-
+EntrySerializer = mirror_of_model(
+    "Entry",
+    LogEntry,
+    "Commitments and their signature; they tell nothing without what opens them.",
+    "index content key signature",
+    key=serializers.CharField(source="key.public"),
+)
 PathSerializer = serializer("Path", "A proof of RFC 9162.", path=list[str])
 LogPlaceSerializer = serializer(
     "LogPlace",

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from scoring.acts.declared import numbered
 from scoring.api.operations import LetOutSerializer, get
-from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list
+from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list, typed
 from scoring.board.exports import overall_values
 from scoring.board.public_results import FirstPlace, public_first_places
 from scoring.board.public_results import overall as overall_table
@@ -88,18 +88,14 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     frozen_from = serializers.DateTimeField(
         allow_null=True, help_text="From this instant others than organisers see the board as it stood then."
     )
-    frozen_until = serializers.DateTimeField(
-        allow_null=True, help_text="Until then; where it is null, until an organiser reveals it."
-    )
+    frozen_until = typed(dt.datetime | None, "Until then; where it is null, until an organiser reveals it.")
     has_end = serializers.BooleanField(help_text="Else it is open without one, whatever `closes` is.")
     is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
     board_then = serializers.CharField(help_text="Who sees it from `board_from` on; empty where that is all.")
     inputs_from = serializers.DateTimeField(
         source="inputs_released_at", help_text="When the inputs are given out, and runs may be checked."
     )
-    gold_from = serializers.DateTimeField(
-        allow_null=True, help_text="Nobody downloads the gold before; null without an embargo."
-    )
+    gold_from = typed(dt.datetime | None, "Nobody downloads the gold before; null without an embargo.")
     card_required = text_list("What a run card must say; runs without it are refused.")
     page = Address("board", "task.season.slug", "task.slug", "slug", help_text="The board, for people.")
     leaderboard = Address("api:leaderboard", "pk", help_text="The board, for programs.")
@@ -350,9 +346,7 @@ class FigureSerializer(serializers.Serializer[Any]):
     printed = serializers.CharField()
     deviation = serializers.FloatField(allow_null=True)
     scale = serializers.CharField()
-    doubt = serializers.CharField(
-        allow_null=True, help_text="Why the figure is doubted, as when its row cannot be; null otherwise."
-    )
+    doubt = typed(str | None, "Why the figure is doubted, as when its row cannot be; null otherwise.")
 
 
 PublishedSerializer = serializer(

@@ -170,7 +170,7 @@ def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerialize
 
 
 def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _field(*(kind if isinstance(kind, tuple) else (kind,))) for name, kind in declared.items()}
+    return {name: typed(*(kind if isinstance(kind, tuple) else (kind,))) for name, kind in declared.items()}
 
 
 def mirror(name: str, source: type, meaning: str, /, **described: Any) -> AnySerializer:
@@ -186,7 +186,7 @@ def mirror(name: str, source: type, meaning: str, /, **described: Any) -> AnySer
     return made
 
 
-def _field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
+def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
         # Fields stand in the order in which they are made.
         return deepcopy(hint)
@@ -197,12 +197,12 @@ def _field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if hint in _MIRRORS:
         return _MIRRORS[hint](**options)
     if get_origin(hint) is dict:
-        return serializers.DictField(child=_field(get_args(hint)[1]), **options)
+        return serializers.DictField(child=typed(get_args(hint)[1]), **options)
     if get_origin(hint) is not None:
         of = get_args(hint)[0]
         if of in _MIRRORS:
             return _MIRRORS[of](many=True, **options)
-        return serializers.ListField(child=_field(of), **options)
+        return serializers.ListField(child=typed(of), **options)
     if issubclass(hint, serializers.Field):
         return hint(**options)
     return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(**options)

@@ -106,9 +106,8 @@ class _Writing:
         numbers = {row.submission for board in self.shown for row in board.board.rows}
         standing = Submission.objects.filter(pk__in=numbers).select_related("team", "phase__task__season")
         self.runs = list(standing.order_by("pk"))
-        self.golds = list(
-            Gold.objects.filter(evaluations__submission__in=self.runs).distinct().order_by("pk")
-        )
+        golds = Gold.objects.filter(evaluations__submission__in=self.runs)
+        self.golds = list(golds.distinct().order_by("pk"))
         # Runs and gold of these tell something that teams could still use.
         at = timezone.now()
         self.withheld = [
@@ -212,19 +211,16 @@ class _Writing:
         phases = Phase.objects.filter(task=gold.task_id, split=gold.split).select_related("task__season")
         if any(may_give_gold(phase, gold.pk) for phase in phases):
             return True
-        return self.with_gold and all(
-            secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk) for phase in phases
-        )
+        free = (secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk) for phase in phases)
+        return self.with_gold and all(free)
 
     def _run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
-        self._text(
-            scores, _json([self._evaluation(*pair) for pair in printed_evaluations(run, Audience.PUBLIC)])
-        )
+        printed = printed_evaluations(run, Audience.PUBLIC)
+        self._text(scores, _json([self._evaluation(*pair) for pair in printed]))
         suffix = PurePosixPath(run.filename).suffix.lower()
         receipts = f"receipts/{run.pk}.json"
-        opened = receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)
-        self._text(receipts, _json(opened))
+        self._text(receipts, _json(receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)))
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
         # What annotators answered is gold.
         has_file = run.file and run.kind != Submission.Kind.HUMAN and run.phase not in self.withheld

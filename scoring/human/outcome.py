@@ -80,10 +80,8 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
             raise Refused(_("nobody has rated anything on the sheet yet"))
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
-            raise Refused(
-                _("the sheet waits for %(names)s; confirm that it is published without them")
-                % {"names": "; ".join(waiting)}
-            )
+            words = _("the sheet waits for %(names)s; confirm that it is published without them")
+            raise Refused(words % {"names": "; ".join(waiting)})
         locked.agreement = {
             name: {
                 # Without the names of people.

@@ -63,15 +63,11 @@ class Drawn:
 
 def check_size(runs: int, instances: int) -> None:
     if not 1 <= runs <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
-        raise SheetRefused(
-            _("%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances")
-            % {
-                "runs": counted(runs, "run"),
-                "instances": counted(instances, "instance"),
-                "most_runs": MAX_SYSTEMS,
-                "most": MAX_INSTANCES,
-            }
+        words = _(
+            "%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances"
         )
+        asked = {"runs": counted(runs, "run"), "instances": counted(instances, "instance")}
+        raise SheetRefused(words % {**asked, "most_runs": MAX_SYSTEMS, "most": MAX_INSTANCES})
 
 
 def make_sheet(*, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User) -> Sheet:
@@ -96,10 +92,11 @@ def draw_sheet(
         texts[run.pk] = _texts(run)
     shared = [name for name in sources if all(one.get(name, "").strip() for one in texts.values())]
     if len(shared) < instances:
-        raise SheetRefused(
-            _("only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for")
-            % {"instances": counted(len(shared), "instance"), "total": len(sources), "asked": instances}
+        words = _(
+            "only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for"
         )
+        found = {"instances": counted(len(shared), "instance"), "total": len(sources), "asked": instances}
+        raise SheetRefused(words % found)
     # A place in an order that follows from the seed alone, on every machine.
     places = {name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared}
     names = sorted(shared, key=places.__getitem__)[:instances]
@@ -282,23 +279,16 @@ def _add(
             raise AnnotatorRefused(_("the sheet is published and takes no more ratings"))
         if person is not None and (annotator := locked.annotators.filter(user=person).first()):
             if annotator.is_adjudicator != is_adjudicator:
-                raise AnnotatorRefused(
-                    _("%(name)s is on the sheet already, and nobody decides on their own ratings")
-                    % {"name": annotator}
-                )
+                words = _("%(name)s is on the sheet already, and nobody decides on their own ratings")
+                raise AnnotatorRefused(words % {"name": annotator})
             return annotator
         if is_adjudicator and (other := locked.annotators.filter(is_adjudicator=True).first()):
             raise AnnotatorRefused(_("%(name)s adjudicates the sheet already") % {"name": other})
         taken = set(locked.annotators.values_list("name", flat=True))
         numbered = (f"{name[:70]} ({number})" for number in range(2, len(taken) + 3))
-        free = (
-            name if name not in taken else next(candidate for candidate in numbered if candidate not in taken)
-        )
-        added = Annotator.objects.create(
-            sheet=locked, name=free[:80], user=person, is_adjudicator=is_adjudicator
-        )
-        facts = {"annotator": added, "sheet": sheet.pk}
-        season = locked.phase.task.season
+        free = next(candidate for candidate in (name, *numbered) if candidate not in taken)[:80]
+        added = locked.annotators.create(name=free, user=person, is_adjudicator=is_adjudicator)
+        facts, season = {"annotator": added, "sheet": sheet.pk}, locked.phase.task.season
         audit.record("annotator-added", actor=by, subject=locked, place=season, facts=facts)
         if person is not None:
             tell_sheet(locked.pk, locked.phase, person.pk)

@@ -40,10 +40,8 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         if present is not None and present.into_id == into.pk:
             return present
         if present is not None:
-            raise MergeRefused(
-                _("%(team)s has asked %(other)s already; withdraw that first")
-                % {"team": team, "other": present.names["into"]}
-            )
+            words = _("%(team)s has asked %(other)s already; withdraw that first")
+            raise MergeRefused(words % {"team": team, "other": present.names["into"]})
         proposal = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
         audit.record("merge-proposed", actor=by, subject=team, place=season, facts=_named(proposal))
         tell_merge_asked(proposal)
@@ -78,13 +76,12 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             sent = sum(counted_runs(phase, team).count() for team in teams)
             most = (phase.runs_in_total or 0) + (extra or 0)
             if sent > most:
-                raise MergeRefused(
-                    _(
-                        "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
-                        "%(most)s; an organiser can merge them"
-                    )
-                    % {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
+                words = _(
+                    "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
+                    "%(most)s; an organiser can merge them"
                 )
+                named = {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
+                raise MergeRefused(words % named)
         try:
             return _merge(locked.season, locked.team, locked.into, by, reason="")
         except EntryRefused as refused:
@@ -103,13 +100,11 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
         # Members read all that a team has, in other seasons too: there its own lead lets them in.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
         if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
-            raise MergeRefused(
-                _(
-                    "%(team)s is in other seasons too, which its new members would read; merge the other way "
-                    "round, or let its lead accept a proposal"
-                )
-                % {"team": into}
+            words = _(
+                "%(team)s is in other seasons too, which its new members would read; merge the other way "
+                "round, or let its lead accept a proposal"
             )
+            raise MergeRefused(words % {"team": into})
         go_on(season, _told(season, team, into), by=by)
         return _merge(season, team, into, by, reason=reason)
 
@@ -185,10 +180,8 @@ def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Regi
     by_team = {entry.team_id: entry for entry in entries.filter(team__in=(team, into)).order_by("team")}
     for one in (team, into):
         if one.pk not in by_team:
-            raise MergeRefused(
-                _("%(team)s does not take part in %(season)s")
-                % {"team": name_to_others(season, one), "season": season}
-            )
+            words = _("%(team)s does not take part in %(season)s")
+            raise MergeRefused(words % {"team": name_to_others(season, one), "season": season})
     return by_team[team.pk], by_team[into.pk]
 
 

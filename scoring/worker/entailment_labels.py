@@ -305,8 +305,11 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     is_kept = False
     try:
         with transaction.atomic():
-            reason, until = reason_for(found.pending, found.pairs, model), timezone.now() + PATIENCE
-            is_kept = engine.defer(job, reason, until=until)
+            reason = (
+                f"{found.pending} of {found.pairs} pairs pending: whether passages entail claims is decided "
+                f"by {model}, outside of this site. Scoring goes on by itself when the last label is there."
+            )
+            is_kept = engine.defer(job, reason, until=timezone.now() + PATIENCE)
             if is_kept:
                 _replace(job, model, found.pairs, name, lines)
     finally:
@@ -315,13 +318,6 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     for model in deciding:
         resume_waiting(model)
     return is_kept
-
-
-def reason_for(pending: int, pairs: int, model: EntailmentModel) -> str:
-    return (
-        f"{pending} of {pairs} pairs pending: whether passages entail claims is decided by {model}, "
-        "outside of this site. Scoring goes on by itself when the last label is there."
-    )
 
 
 def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
@@ -388,8 +384,6 @@ def _replace(
         before.delete()
         transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
     waits = PendingLabels.objects.create(job=job, model=model, pairs=pairs, file=name, since=since)
-    keys = [entailment.Pair(line["premise"], line["hypothesis"]).key for line in lines]
-    PendingPair.objects.bulk_create(
-        [PendingPair(waits=waits, premise=premise, hypothesis=hypothesis) for premise, hypothesis in keys],
-        batch_size=AT_ONCE,
-    )
+    keys = (entailment.Pair(line["premise"], line["hypothesis"]).key for line in lines)
+    rows = [PendingPair(waits=waits, premise=premise, hypothesis=hypothesis) for premise, hypothesis in keys]
+    PendingPair.objects.bulk_create(rows, batch_size=AT_ONCE)

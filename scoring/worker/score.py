@@ -326,10 +326,8 @@ def read_header(submission: Submission, folder: Path) -> Callable[[], None] | No
     try:
         return read_late(submission, local_copies.copied_run(submission, folder), folder)
     except RunRejected as refused:
-        problems = [problem.as_dict() for problem in refused.problems]
-        raise child.RunFailed(
-            f"The run cannot be taken: {refused.problems[0].message}.", problems
-        ) from refused
+        words = f"The run cannot be taken: {refused.problems[0].message}."
+        raise child.RunFailed(words, [problem.as_dict() for problem in refused.problems]) from refused
 
 
 def keep_statistics(job: Job, path: Path) -> str:
