@@ -78,7 +78,6 @@ ROWS: dict[str, Find] = {
 
 
 def numbered(name: str, role: Find) -> Find:
-    """Finds a row by its number alone, for who has this role in its season."""
     rows = ROWS[name]
     assert isinstance(rows, RowsOfSeason)
 
@@ -91,7 +90,6 @@ def numbered(name: str, role: Find) -> Find:
 
 
 def in_season(name: str, role: Find) -> Find:
-    """Finds a row in the season, or in the team, that stands before it."""
     return lambda user, slug, number: ROWS[name](role(user, slug), number)
 
 
@@ -122,8 +120,6 @@ class MomentField(forms.CharField):
 
 
 class LinesField(forms.CharField):
-    """A list with an entry a line."""
-
     widget = forms.Textarea(attrs={"rows": 3})
 
     def prepare_value(self, value: Any) -> Any:

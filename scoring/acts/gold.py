@@ -124,7 +124,6 @@ def packed_gold(filled: Mapping[str, Any], by: User) -> Mapping[str, Any]:
 
 
 def stored_gold(filled: Mapping[str, Any]) -> str:
-    """The name under which what was packed is found again."""
     return signing.dumps([kept.columns["file"] for kept in filled["packed"]], salt=STORED)
 
 

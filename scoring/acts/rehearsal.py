@@ -85,8 +85,6 @@ class GoldStep:
 
 @dataclass(frozen=True, kw_only=True)
 class MadePhase:
-    """A phase of a season that is made, in words."""
-
     title: str
     opens: str
     closes: str

@@ -475,7 +475,6 @@ class RoleForm(ActForm):
 
 
 def _undo(*, change: AuditEntry, by: User) -> str:
-    """What was taken back, and what of it stays."""
     season = models.Season.objects.get(pk=change.place_id)
     if may_undo(change):
         undo(season=season, entry=change, by=by)

@@ -144,7 +144,6 @@ def said_in(request: Request) -> Said:
 
 
 def _or_rehearsal(answers: Any, label: str) -> Any:
-    """What an act answers, or with `dry_run` its rehearsal."""
     is_worded = isinstance(answers, OpenApiResponse)
     written = answers.response if is_worded else answers
     if written is None:
@@ -326,7 +325,6 @@ makes, deletes = partial(does, status=201), partial(does, method="DELETE")
 
 
 def _finder(act: Act, address: str) -> Callable[..., Any]:
-    """Finds what an address names last: in what stands before it, or by its number alone."""
     names = [part.partition(":")[2].rstrip(">") for part in address.split("/") if part.startswith("<")]
     if names == ["pk"] and act.to in ROWS:
         return numbered(act.to, act.of)
@@ -361,7 +359,6 @@ def _success(
 
 
 def url_patterns() -> list[URLPattern]:
-    """Of all operations that were declared."""
     patterns = []
     for address, view in _VIEWS.items():
         callback: Any = view.as_view()

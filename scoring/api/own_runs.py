@@ -292,7 +292,6 @@ def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
 def printed_evaluations(
     submission: Submission, audience: Audience
 ) -> list[tuple[Evaluation, dict[str, Any]]]:
-    """Each with the evaluation that keeps it."""
     found = list(latest_evaluations(submission, frozen_at(submission.phase, audience)).values())
     prefetch_related_objects(found, "breakdowns__classes")
     return [(evaluation, _printed(evaluation, submission, audience)) for evaluation in found]

@@ -142,7 +142,6 @@ Checked = serializer("Checked", "A run that would be taken.", warnings=ProblemSe
 
 
 def card_in(sent: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of the run card that a request has."""
     return {name: sent[name] for name in CARD if name in sent}
 
 
@@ -151,7 +150,6 @@ def figures_in(sent: Mapping[str, Any]) -> dict[str, object]:
 
 
 def team_of_sender(user: object, season: Season, slug: str) -> Team:
-    """The team that is named, or the only one of the sender's that takes part in the season."""
     if slug:
         return team_for_member(user, slug)
     teams = list(entered_teams(user, season)[:10])
@@ -167,7 +165,6 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
 def _sent(
     request: Request, season: Season, form: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """What services take of a file that is submitted, and what is said of its runs."""
     key = request.headers.get("Idempotency-Key", "")
     details = {name: form[name] for name in ("system", "description", "kind")} | {"idempotency_key": key}
     team = team_of_sender(request.user, season, form.get("team", ""))

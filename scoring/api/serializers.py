@@ -36,7 +36,6 @@ HELP = "With an offset or a zone behind it, such as `2026-05-01 23:59 AoE`; UTC 
 
 
 def address(request: Request, name: str, *arguments: object) -> str:
-    """The whole address of a page or of a part of the API."""
     return request.build_absolute_uri(reverse(name, args=arguments))
 
 
@@ -80,7 +79,6 @@ class ObjectField(serializers.JSONField):
 
 
 def names_in(text: str) -> list[str]:
-    """Each once, of a text with commas between them."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 

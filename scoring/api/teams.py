@@ -71,7 +71,6 @@ def _own_teams(user: object) -> QuerySet[Team]:
 
 
 def _own_team(request: Request, team: Team) -> Team:
-    """With all that is written of it."""
     return _own_teams(request.user).get(pk=team.pk)
 
 

@@ -82,7 +82,6 @@ def write_archive(season: Season, folder: Path, *, version: str, with_gold: bool
 
 
 def prepared_archive(job: BackgroundJob) -> Outcome:
-    """The same as a zip, for who asked with a button."""
     with tempfile.TemporaryDirectory(prefix="citeboard-archive-") as scratch:
         told(job, 0, gettext_noop("writing the archive"))
         folder = Path(scratch) / f"{job.season.slug}-archive"
@@ -282,7 +281,6 @@ class _Writing:
 
 
 def _tests(board: Board) -> dict[str, Any]:
-    """The paired tests that its ranks rest on, of two runs each."""
     runs = {row.evaluation: row.submission for row in board.rows if row.rank is not None}
     metric = board.ranking.metric if board.ranking else ""
     rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)

@@ -169,7 +169,6 @@ def ask_for_archive(*, season: Season, version: str, with_gold: bool, by: User) 
 
 
 def archives_of(season: Season) -> QuerySet[BackgroundJob]:
-    """That are made."""
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 

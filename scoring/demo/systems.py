@@ -59,5 +59,4 @@ LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
 
 
 def of_split(name: str, split: str) -> str:
-    """What the folder of this split's part is called."""
     return name if split == SPLIT else f"{name}-{split}"

@@ -55,8 +55,6 @@ class SharedRow(models.Model):
 
 
 class Withheld(models.TextChoices):
-    """Why a number is not told."""
-
     LADDER = "ladder", _("not better than the team's best by more than a standard error")
     RANKING_ONLY = "ranking-only", _("while runs are taken only the ranking metric is told, by the Ladder")
     FEW_ANSWERS = "few-answers", _("the run answers too few instances")
@@ -221,7 +219,6 @@ class Score(models.Model):
 
     @property
     def word(self) -> str:
-        """In a table in the place of the value."""
         return "withheld" if self.withheld else "inf" if self.is_infinite else ""
 
     @property

@@ -31,7 +31,6 @@ class Group(models.TextChoices):
 
 
 def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence[Team]:
-    """Teams that take part; of one phase, or of all."""
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     phases = phases.filter(pk=phase.pk) if phase else phases
     standing = Submission.objects.filter(phase__in=phases, team=OuterRef("team"), exclusion="")

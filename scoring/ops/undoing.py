@@ -41,7 +41,6 @@ def note_posts(season: Season, last: int, events: list[str]) -> None:
 
 
 def to_take_back(season: Season) -> list[AuditEntry]:
-    """What can still be taken back, the newest first."""
     since = timezone.now() - TO_TAKE_BACK
     entries = list(audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES]))
     done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}

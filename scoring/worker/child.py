@@ -164,7 +164,6 @@ class Scorer:
         return self._described.progress
 
     def results(self) -> Iterator[dict[str, Any]]:
-        """What the scorer has printed since this was asked for last: a line for each rule set."""
         for line in _lines(self._printed, self._read):
             self._read += len(line)
             with suppress(ValueError):
@@ -174,11 +173,9 @@ class Scorer:
 
     @property
     def has_refused_all(self) -> bool:
-        """It ended by what holds for every rule set that has no result."""
         return self._code in (confined.REFUSED, confined.UNAVAILABLE)
 
     def verdict(self, rules: str) -> Exception:
-        """Why the scorer that has ended has printed no result for the rule set."""
         assert self._scorer_command is not None
         self._described.read()
         code = self._code
@@ -289,7 +286,6 @@ class _Told:
 
 
 def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> RunFailed:
-    """Why a run cannot be scored, in words for its team; of gold nothing is said but that it is at fault."""
     own = [
         {**problem, "file": problem["file"] or run_name}
         for problem in problems

@@ -87,7 +87,6 @@ def new_task(
     closes: dt.datetime,
     by: User,
 ) -> Task:
-    """The task with its gold, a phase, and the baselines that its folder names."""
     task_type = read_declaration(files)
     assert task_type.declared is not None
     slug = task_type.declared.name
@@ -157,7 +156,6 @@ def draft_of(task: Task) -> dict[str, Any]:
 
 
 def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
-    """What a confined process finds in the file."""
     given = {name: draft[name] for name in ("filename", "form", "slug", "title", "task")}
     files = without_sample(draft["files"])
     given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}

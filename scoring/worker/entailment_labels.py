@@ -145,7 +145,6 @@ def models_of_season(season: Season) -> list[str]:
 
 
 def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
-    """The labels that decide together as JSON lines, the first of which names their model."""
     yield _line({"model": deciding[0].name, entailment.KEPT: True})
     for place, model in enumerate(deciding):
         same_pair = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}

@@ -59,7 +59,6 @@ def read_sent(
 
 @contextmanager
 def fetched(kept: storage.FolderStorage, name: str) -> Iterator[Path]:
-    """A stored file, as long as the block lasts."""
     with tempfile.TemporaryDirectory(prefix="citeboard-fetched-") as folder:
         yield storage.local_copy(kept, name, Path(folder))
 

@@ -240,12 +240,10 @@ def scorer_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
 
 
 def statistics_file(job: Job) -> str:
-    """In the folder of its scorer: what is kept with the scores."""
     return f"statistics-{job.pk}.npz"
 
 
 def pending_file(job: Job) -> str:
-    """There: the pairs that are pending."""
     return f"pending-{job.pk}.jsonl"
 
 

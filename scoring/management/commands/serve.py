@@ -57,7 +57,6 @@ class Command(BaseCommand):
 
 
 def is_gathered() -> bool:
-    """Whether the scripts and styles of this release are where pages have them from."""
     root = Path(settings.STATIC_ROOT)
     try:
         paths = json.loads((root / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
