@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 
 from citeboard.core.audit import history
 from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
-from citeboard.core.words import sentence
+from citeboard.core.words import counted, sentence
 from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
 from citeboard.teams.models import User
 from scoring.models import Annotator, Sheet
@@ -174,16 +174,16 @@ class Act:
     ``of`` is the role: it finds the season, the team or what else the address begins with for the user. The
     service takes the thing first and, as ``by`` or ``user``, who does it; the fields of the form are its
     other arguments, and one of the thing's own name takes its place. ``done`` is said on a page, see `Facts`,
-    or by what was made and what was filled in. Where the service says itself what is wrong with a field
-    nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed`` is first done
-    in a transaction that is taken back, see `scoring.acts.rehearsal`; ``ready`` makes of what is filled in
-    what the service takes, outside of any; what ``is_final`` cannot be taken back, what ``makes_season``
-    answers a new one.
+    or follows, with more facts, from what was made and filled in. Where the service says itself what is wrong
+    with a field nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed``
+    is first done in a transaction that is taken back, see `scoring.acts.rehearsal`; ``ready`` makes of what
+    is filled in what the service takes, outside of any; what ``is_final`` cannot be taken back, what
+    ``makes_season`` answers a new one.
     """
 
     service: Callable[..., Any]
     summary: str
-    done: Words | Callable[[Any, Mapping[str, Any]], Words] = ""
+    done: Words | Callable[[Any, Mapping[str, Any]], Words | tuple[Words, Mapping[str, Any]]] = ""
     _: KW_ONLY
     of: Find
     form: type[ActForm] | None = None
@@ -214,11 +214,12 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        if callable(self.done):
-            return str(self.done(made, filled))
+        words = self.done(made, filled) if callable(self.done) else self.done
+        words, more = words if isinstance(words, tuple) else (words, {})
         named = {self.to: made if isinstance(made, type(thing)) else thing, **filled}
         named = {name: fact for name, fact in named.items() if fact is made or not hasattr(made, name)}
-        return str(self.done) % Facts(named, made, thing)
+        things = made if isinstance(made, tuple) else (made,)
+        return str(words) % Facts({**named, **more}, *things, thing)
 
 
 def _read(field: forms.Field, posted: str | None) -> Any:
@@ -236,12 +237,18 @@ by_readers, by_helpers, by_organisers, by_members, by_leads = (
 
 
 class Facts(dict[str, Any]):
-    """What words about an act may name: what was filled in, the thing, what is in it and in what was made."""
+    """What words about an act may name: what was filled in, the thing, what is in it and in what was made.
+
+    How many were made or moved, `3 runs`, goes by the plural, ``runs``.
+    """
 
     def __init__(self, filled: Mapping[str, Any], *things: Any) -> None:
         super().__init__(filled)
         self.things = things
 
     def __missing__(self, name: str) -> Any:
+        numbers = [thing for thing in self.things if type(thing) is int]
+        if numbers and name.endswith("s"):
+            return counted(numbers[0], name.removesuffix("s"))
         name = "user" if name == "person" else name
         return next(getattr(thing, name) for thing in self.things if hasattr(thing, name))

@@ -186,19 +186,19 @@ def _share_labels(*, season: Season, model: str, by: User) -> Imported:
         raise Http404(NO_LABELS) from None
 
 
-def _describe_shared(done: Imported, filled: Mapping[str, Any]) -> str:
+def _describe_shared(done: Imported, filled: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     words = gettext("%(labels)s of %(model)s added for all seasons.")
     if done.known:
         words = gettext("%(labels)s of %(model)s added for all seasons, %(others)s were there.")
-    words %= {
+    if done.resumed:
+        words += " " + gettext("%(scorings)s gone on with.")
+    others = ngettext("%(number)s other", "%(number)s others", done.known)
+    return words, {
         "labels": counted(done.added, "label"),
         "model": done.model,
-        "others": ngettext("%(number)s other", "%(number)s others", done.known)
-        % {"number": thousands(done.known)},
+        "others": others % {"number": thousands(done.known)},
+        "scorings": counted(done.resumed, "scoring"),
     }
-    if done.resumed:
-        words += " " + gettext("%(scorings)s gone on with.") % {"scorings": counted(done.resumed, "scoring")}
-    return words
 
 
 class JudgementsForm(ActForm):
@@ -349,18 +349,12 @@ RESCORE = by_organisers(
 STOP_RESCORING = by_organisers(
     lambda phase, by: (phase, rescoring.stop(phase=phase, by=by)),
     "Take out of the queue what waits in a phase to be scored again; for organisers.",
-    lambda made, _filled: (
-        gettext("%(task)s, %(phase)s: %(scorings)s taken out of the queue. It can go on.")
-        % {"task": made[0].task, "phase": made[0], "scorings": counted(made[1], "scoring")}
-    ),
+    _("%(task)s, %(phase)s: %(scorings)s taken out of the queue. It can go on."),
 )
 RESCORE_SEASON = by_organisers(
     lambda season, by: len(rescoring.ask_for_season(season=season, by=by)),
     "Score again what is out of date in all phases of a season; for organisers.",
-    lambda made, _filled: (
-        gettext("Runs of %(phases)s are looked through and scored again.")
-        % {"phases": counted(made, "phase")}
-    ),
+    _("Runs of %(phases)s are looked through and scored again."),
 )
 RESCORE_RUN = Act(
     rescoring.score_again,
@@ -379,24 +373,19 @@ class BaselinesForm(ActForm):
     api = {"name": "One of those that the type has; left out, all that are possible."}
 
 
-def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> tuple[Phase, int]:
+def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
     asked = baseline_runs.ask(phase=phase, names=[name] if name else None, by=by)
-    return phase, sum(baseline.is_new for baseline in asked)
-
-
-def _say_asked(made: tuple[Phase, int], _filled: object) -> str:
-    phase, new = made
-    words = (
-        gettext("%(task)s, %(phase)s: %(baselines)s queued.")
-        if new
-        else gettext("%(task)s, %(phase)s: they were computed before, or are under way.")
-    )
-    return words % {"task": phase.task, "phase": phase, "baselines": counted(new, "baseline")}
+    return sum(baseline.is_new for baseline in asked)
 
 
 COMPUTE_BASELINES = by_organisers(
     _ask_for_baselines,
     "Have a phase's built-in baselines computed and scored; for organisers.",
-    _say_asked,
+    lambda new, _filled: (
+        _("%(task)s, %(phase)s: %(baselines)s queued.")
+        if new
+        else _("%(task)s, %(phase)s: they were computed before, or are under way."),
+        {"baselines": counted(new, "baseline")},
+    ),
     form=BaselinesForm,
 )

@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core import audit
-from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.acts.declared import Act, ActForm, by_organisers
 from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
@@ -110,7 +109,7 @@ class DataSheetForm(ActForm):
         ]
 
 
-def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> tuple[Annotator, int]:
+def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
     with received(file) as upload:
         given = read_ratings(upload.path, sheet, upload.filename, by)
     with transaction.atomic():
@@ -118,13 +117,13 @@ def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> tuple[Ann
         rated = save_ratings(annotator=annotator, ratings=given)
         facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
         audit.record("ratings-brought", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
-    return annotator, rated
+    return rated
 
 
-def _rate(*, annotator: Annotator, file: Any, by: User) -> tuple[Annotator, int]:
+def _rate(*, annotator: Annotator, file: Any, by: User) -> int:
     with received(file) as upload:
         given = read_ratings(upload.path, annotator.sheet, upload.filename, by)
-    return annotator, save_ratings(annotator=annotator, ratings=given)
+    return save_ratings(annotator=annotator, ratings=given)
 
 
 ADD_ANNOTATOR = by_organisers(
@@ -134,12 +133,9 @@ ADD_ANNOTATOR = by_organisers(
     form=AnnotatorForm,
 )
 REMOVE_ANNOTATOR = by_organisers(
-    lambda annotator, by: (annotator, remove_annotator(annotator=annotator, by=by)),
+    remove_annotator,
     "Take somebody off a sheet, with their ratings; for organisers.",
-    lambda made, _filled: (
-        gettext("%(name)s is off the sheet, with %(ratings)s.")
-        % {"name": made[0], "ratings": counted(made[1], "rating")}
-    ),
+    _("%(name)s is off the sheet, with %(ratings)s."),
 )
 CHANGE_DISTANCE = by_organisers(
     change_distance,
@@ -155,9 +151,7 @@ SHOW_REFERENCES = by_organisers(
 BRING_RATINGS = by_organisers(
     _bring_ratings,
     "Bring a file of ratings of somebody without an account; for organisers.",
-    lambda made, _filled: (
-        gettext("%(texts)s rated by %(name)s.") % {"texts": counted(made[1], "text"), "name": made[0]}
-    ),
+    _("%(texts)s rated by %(name)s."),
     form=RatingsForm,
 )
 ANSWER_DATA_SHEET = by_organisers(
@@ -169,7 +163,7 @@ ANSWER_DATA_SHEET = by_organisers(
 RATE = Act(
     _rate,
     "Rate the texts of a sheet by a file; for its annotators.",
-    lambda made, _filled: gettext("%(texts)s rated.") % {"texts": counted(made[1], "text")},
+    _("%(texts)s rated."),
     of=annotator_of,
     form=OwnRatingsForm,
 )

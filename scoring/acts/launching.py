@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import WITHOUT_END
-from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.acts.declared import ActForm, MomentField, by_organisers
 from scoring.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
@@ -191,7 +190,7 @@ OPEN_SEASON = replace(
 COMPUTE_FIRST = by_organisers(
     _ask_everywhere,
     "Have a built-in baseline of every phase with gold computed and scored; for organisers.",
-    lambda new, _filled: gettext("%(baselines)s queued.") % {"baselines": counted(new, "baseline")},
+    _("%(baselines)s queued."),
 )
 TEST_MAIL = by_organisers(
     send_test_mail,

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.db.models import Q
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import Team, User
@@ -170,8 +169,8 @@ SHOW_BOARD = by_organisers(
     phase_acts.change_board,
     "Say who sees a phase's board, and from when somebody else; for organisers.",
     lambda phase, _filled: (
-        gettext("Who sees the board of %(task)s, %(phase)s: %(who)s.")
-        % {"task": phase.task, "phase": phase, "who": phase_acts.describe_board(phase)}
+        _("Who sees the board of %(task)s, %(phase)s: %(who)s."),
+        {"who": phase_acts.describe_board(phase)},
     ),
     form=BoardForm,
     is_rehearsed=True,
@@ -186,8 +185,8 @@ FREEZE = by_organisers(
     _freeze,
     "Freeze a phase's board for others, at the instants given or now; for organisers.",
     lambda phase, _filled: (
-        gettext("When the board of %(task)s, %(phase)s, is frozen: %(when)s.")
-        % {"task": phase.task, "phase": phase, "when": phase_acts.describe_freeze(phase)}
+        _("When the board of %(task)s, %(phase)s, is frozen: %(when)s."),
+        {"when": phase_acts.describe_freeze(phase)},
     ),
     form=FreezeForm,
     is_rehearsed=True,
@@ -231,9 +230,8 @@ PUBLISH_ERRATUM = by_organisers(
 ENTER_MEASURE = by_organisers(
     manual_scores.enter_measure,
     "Enter what was measured elsewhere, in the place of a measure of the same name; for organisers.",
-    lambda measure, filled: (
-        (gettext("“%(name)s” stands beside the board.") if measure else gettext("“%(name)s” is taken away."))
-        % {"name": filled["name"]}
+    lambda measure, _filled: (
+        _("“%(name)s” stands beside the board.") if measure else _("“%(name)s” is taken away.")
     ),
     form=OutsideForm,
 )

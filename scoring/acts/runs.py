@@ -106,8 +106,8 @@ class ChangeOfRun(Act):
 by_organisers = partial(ChangeOfRun, is_for_organisers=True)
 
 
-def _status(run: Submission, _filled: object) -> str:
-    return gettext("The run is %(status)s.") % {"status": run.get_status_display()}
+def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
+    return gettext("The run is %(status)s."), {"status": run.get_status_display()}
 
 
 #: By the end of their addresses.

@@ -54,15 +54,6 @@ def _enter(*, season: models.Season, team: str, message: str, by: User) -> model
     return entries.register_team(season=season, team=entered, by=by, message=message)
 
 
-def _say_entered(entry: models.Registration, _filled: object) -> str:
-    words = (
-        gettext("%(team)s takes part in %(season)s.")
-        if entry.is_approved
-        else gettext("%(team)s takes part in %(season)s; an organiser has yet to approve it.")
-    )
-    return words % {"team": entry.team, "season": entry.season}
-
-
 def entry_of_own(user: object, season: str, team: str) -> models.Registration:
     entries_of_season = models.Registration.objects.filter(season=season_for(user, season))
     return get_object_or_404(entries_of_season, team=team_for_member(user, team))
@@ -153,10 +144,9 @@ class TermsForm(ActForm):
 
 
 def _say_published(terms: models.Terms, _filled: object) -> str:
-    words = gettext("Version %(number)s of the terms holds now.")
     if terms.counts_from and terms.counts_from > timezone.now():
-        words = gettext("Version %(number)s of the terms is published.")
-    return words % {"number": terms.number}
+        return gettext("Version %(number)s of the terms is published.")
+    return gettext("Version %(number)s of the terms holds now.")
 
 
 class AcceptForm(ActForm):
@@ -503,7 +493,14 @@ def _give_role(
 
 
 ENTER = by_readers(
-    _enter, "Take part in a season with a team; once more changes nothing.", _say_entered, form=EnterForm
+    _enter,
+    "Take part in a season with a team; once more changes nothing.",
+    lambda entry, _filled: (
+        _("%(team)s takes part in %(season)s.")
+        if entry.is_approved
+        else _("%(team)s takes part in %(season)s; an organiser has yet to approve it.")
+    ),
+    form=EnterForm,
 )
 TAKE_BACK_ENTRY = Act(
     entries.take_back_entry,
@@ -515,8 +512,7 @@ DECIDE = by_helpers(
     _decide,
     "Let a team take part, or not; for organisers.",
     lambda entry, _filled: (
-        (gettext("%(team)s takes part.") if entry.is_approved else gettext("%(team)s does not take part."))
-        % {"team": entry.team}
+        _("%(team)s takes part.") if entry.is_approved else _("%(team)s does not take part.")
     ),
     form=DecisionForm,
     refused=_("Approve or refuse, with a reason of at most 500 characters."),
@@ -530,10 +526,7 @@ ASK_TO_JOIN = by_readers(
 MERGE_TEAMS = by_organisers(
     merge_teams,
     "Merge a team into another with a reason; for organisers.",
-    lambda moved, teams: (
-        gettext("%(team)s is part of %(into)s now, with %(runs)s.")
-        % {"team": teams["team"], "into": teams["into"], "runs": counted(moved, "run")}
-    ),
+    _("%(team)s is part of %(into)s now, with %(runs)s."),
     form=MergeTeamsForm,
     refused=_("The teams were not merged: %(faults)s"),
 )
@@ -631,8 +624,8 @@ CHANGE_ENTRY = by_organisers(
     entries.change_entry,
     "Say how teams enter; for organisers.",
     lambda season, _filled: (
-        gettext("Entering %(season)s is %(entry)s now.")
-        % {"season": season, "entry": season.get_registration_display()}
+        _("Entering %(season)s is %(entry)s now."),
+        {"entry": season.get_registration_display()},
     ),
     form=EntryForm,
     refused=_("There is no such way of entering a season."),
@@ -661,8 +654,8 @@ FROM_PRESET = Act(
     _from_preset,
     "Create a season from a preset: semeval, trec or open; for staff.",
     lambda season, _filled: (
-        gettext("%(season)s is a draft. Bring its gold next, and look through its settings.")
-        % {"season": season}
+        _("%(season)s is a draft. Bring its gold next, and look through its settings."),
+        {"season": season},
     ),
     of=preset_for,
     form=PresetForm,
@@ -672,13 +665,13 @@ FROM_PRESET = Act(
 GIVE_ROLE = by_organisers(
     _give_role,
     "Make somebody an organiser or a helper, or neither; for organisers.",
-    lambda made, _filled: gettext("%(name)s is what you chose now.") % {"name": made[1]},
+    lambda made, _filled: (_("%(name)s is what you chose now."), {"name": made[1]}),
     form=RoleForm,
 )
 UNDO = by_organisers(
     _undo,
     "Take back a deletion, that a team was kept out, or what was done within the last minutes.",
-    lambda said, _filled: said,
+    lambda said, _filled: ("%(said)s", {"said": said}),
 )
 SEND_MAILS_AGAIN = Act(
     try_again,
@@ -697,8 +690,8 @@ DECIDE_MEASURES = Act(
     decide_measures,
     "Approve measures of a task's own, or withdraw the approval; runs of its tasks then wait. For staff.",
     lambda row, _filled: (
-        (gettext("%(file)s is approved.") if row.approved_at else gettext("%(file)s is not run any more."))
-        % {"file": row}
+        _("%(file)s is approved.") if row.approved_at else _("%(file)s is not run any more."),
+        {"file": row},
     ),
     of=measures_of_site,
     form=MeasuresForm,

@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.plain_text import MAX_DESCRIPTION
-from citeboard.core.words import counted
 from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, by_leads, by_members
@@ -121,12 +120,12 @@ def _answer_merge(*, proposal: MergeProposal, decision: str, by: User) -> tuple[
     return proposal, accept_merge(proposal=proposal, by=by)
 
 
-def _say_merged(made: tuple[MergeProposal, int], filled: Mapping[str, Any]) -> str:
-    proposal, runs = made
+def _say_merged(made: tuple[MergeProposal, int], filled: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    proposal, _runs = made
     if filled["decision"] == "drop":
-        return gettext("%(team)s and %(into)s stay two teams.") % proposal.names
-    facts = {"gone": proposal.team, "team": proposal.into, "runs": counted(runs, "run")}
-    return gettext("%(gone)s is part of %(team)s now, with %(runs)s.") % facts
+        return gettext("%(team)s and %(into)s stay two teams."), proposal.names
+    facts = {"gone": proposal.team, "team": proposal.into}
+    return gettext("%(gone)s is part of %(team)s now, with %(runs)s."), facts
 
 
 FOUND = Act(
@@ -185,12 +184,9 @@ ANSWER_REQUEST = by_members(
     _answer,
     "Accept or decline who asks to join; for members of the team.",
     lambda asked, filled: (
-        (
-            gettext("%(person)s is in %(team)s now.")
-            if filled["decision"] == "accept"
-            else gettext("%(person)s is told that %(team)s has declined.")
-        )
-        % {"person": asked.user, "team": asked.team}
+        _("%(person)s is in %(team)s now.")
+        if filled["decision"] == "accept"
+        else _("%(person)s is told that %(team)s has declined.")
     ),
     form=AnswerToAskerForm,
     refused=_("Say whether to accept or to decline."),
@@ -199,7 +195,8 @@ PROPOSE_MERGE = by_leads(
     _propose,
     "Ask the lead of another team of a season to take yours in; for its lead.",
     lambda proposal, filled: (
-        gettext("The lead of %(into)s is asked whether %(team)s may merge into it.") % proposal.names
+        _("The lead of %(into)s is asked whether %(team)s may merge into it."),
+        proposal.names,
     ),
     form=ProposeForm,
 )

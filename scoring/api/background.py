@@ -157,7 +157,7 @@ does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references")
 does(human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", "answer_data_sheet")
 rates = partial(
     does,
-    gives=lambda request, made: {"rated": made[1]},
+    gives=lambda request, made: {"rated": made},
     answers=serializer("Rated", "How many texts were rated.", rated=int),
     responses={422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")},
     is_upload=True,

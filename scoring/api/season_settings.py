@@ -371,19 +371,11 @@ operations.does(
     gives=lambda request, made: progress(made[0]),
     answers=RescoringSerializer,
 )
-for act, where, label in (
-    (acts.RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season"),
-    (acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run"),
-    (COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"),
-):
-    operations.does(act, where, label, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer)
-operations.does(
-    acts.COMPUTE_BASELINES,
-    "phases/<int:pk>/baselines/",
-    "compute_baselines",
-    gives=lambda request, made: {"queued": made[1]},
-    answers=QueuedSerializer,
-)
+queues = partial(operations.does, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer)
+queues(acts.RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season")
+queues(acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run")
+queues(COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines")
+queues(acts.COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines")
 operations.deletes(DELETE_TASK, "tasks/<int:pk>/", name="task")
 operations.deletes(DELETE_PHASE, "phases/<int:pk>/", name="phase")
 operations.does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

@@ -117,7 +117,7 @@ def bring_ratings(request: pages.SignedInRequest, season: Season, sheet: Sheet) 
     if form.is_valid():
         try:
             made = human.BRING_RATINGS(sheet, request.user, **form.cleaned_data)
-            return human.BRING_RATINGS.told(sheet, made, {})
+            return human.BRING_RATINGS.told(sheet, made, form.cleaned_data)
         except AnnotatorRefused as refused:
             form.add_error("name", sentence(refused))
         except UploadTooLarge as refused:
