@@ -41,39 +41,33 @@ class RowsOfSeason:
     season: str
 
     def __call__(self, season: models.Season, number: int) -> Any:
-        return get_object_or_404(self.rows, pk=number, **{self.season: season})
+        return get_object_or_404(self.rows.select_related(self.season), pk=number, **{self.season: season})
 
 
 #: What a number in an address is of, by its name there, in the season or the team that stands before it.
 ROWS: dict[str, Find] = {
     "acknowledgement": RowsOfSeason(models.Acknowledgement.objects.all(), "submission__phase__task__season"),
-    "annotator": RowsOfSeason(
-        Annotator.objects.select_related("sheet__phase__task__season"), "sheet__phase__task__season"
-    ),
+    "annotator": RowsOfSeason(Annotator.objects.all(), "sheet__phase__task__season"),
     "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
     "asked": join_request_of,
     "change": lambda season, number: get_object_or_404(history(season), pk=number),
-    "delivery": RowsOfSeason(
-        models.Delivery.objects.select_related("webhook__season", "job"), "webhook__season"
-    ),
+    "delivery": RowsOfSeason(models.Delivery.objects.select_related("job"), "webhook__season"),
     "entry": RowsOfSeason(models.Registration.objects.select_related("team"), "season"),
-    "given": RowsOfSeason(
-        models.ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"
-    ),
-    "gold": RowsOfSeason(models.Gold.objects.select_related("task__season"), "task__season"),
+    "given": RowsOfSeason(models.ExtraTries.objects.select_related("team"), "phase__task__season"),
+    "gold": RowsOfSeason(models.Gold.objects.all(), "task__season"),
     "invited": mailed_invitation_of,
     "member": member_of,
-    "organiser": RowsOfSeason(models.Organiser.objects.select_related("user", "season"), "season"),
-    "phase": RowsOfSeason(models.Phase.objects.select_related("task__season"), "task__season"),
+    "organiser": RowsOfSeason(models.Organiser.objects.select_related("user"), "season"),
+    "phase": RowsOfSeason(models.Phase.objects.all(), "task__season"),
     "proposal": merge_proposal_of,
-    "question": RowsOfSeason(models.Question.objects.select_related("asked_by", "season"), "season"),
-    "sheet": RowsOfSeason(Sheet.objects.select_related("phase__task__season"), "phase__task__season"),
-    "task": RowsOfSeason(models.Task.objects.select_related("season"), "season"),
+    "question": RowsOfSeason(models.Question.objects.select_related("asked_by"), "season"),
+    "sheet": RowsOfSeason(Sheet.objects.all(), "phase__task__season"),
+    "task": RowsOfSeason(models.Task.objects.all(), "season"),
     # A team's slug in the address of a season.
     "team": lambda season, slug: get_object_or_404(
         models.Registration.objects.select_related("team"), season=season, team__slug=slug
     ),
-    "webhook": RowsOfSeason(models.Webhook.objects.select_related("season"), "season"),
+    "webhook": RowsOfSeason(models.Webhook.objects.all(), "season"),
 }
 
 
@@ -82,7 +76,7 @@ def numbered(name: str, role: Find) -> Find:
     assert isinstance(rows, RowsOfSeason)
 
     def find(user: object, number: int) -> Any:
-        row = get_object_or_404(rows.rows, pk=number)
+        row = get_object_or_404(rows.rows.select_related(rows.season), pk=number)
         role(user, reduce(getattr, rows.season.split("__"), row).slug)
         return row
 

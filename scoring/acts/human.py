@@ -41,11 +41,17 @@ class AnnotatorForm(ActForm):
     api = {"is_adjudicator": {"default": False, "help_text": "Decides what the others differ on."}}
 
 
+def _distances() -> list[tuple[int | str, str]]:
+    differ = gettext("where two ratings of a text differ by %(distance)s or more")
+    differing = [(distance, differ % {"distance": distance}) for distance in DISTANCES]
+    return [("", gettext("never: all ratings count alike")), *differing]
+
+
 class DistanceForm(ActForm):
     """From which difference on an adjudicator decides."""
 
     distance = forms.TypedChoiceField(
-        label=_("An adjudicator decides"), coerce=int, empty_value=None, required=False
+        label=_("An adjudicator decides"), coerce=int, empty_value=None, required=False, choices=_distances
     )
     only_on_pages = ("distance",)
     only_in_api = {
@@ -58,16 +64,6 @@ class DistanceForm(ActForm):
             "help_text": "Where two ratings of a text differ by so much; left out, all count alike.",
         }
     }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        differ = gettext("where two ratings of a text differ by %(distance)s or more")
-        choice = self.fields["distance"]
-        assert isinstance(choice, forms.TypedChoiceField)
-        choice.choices = [
-            ("", gettext("never: all ratings count alike")),
-            *((distance, differ % {"distance": distance}) for distance in DISTANCES),
-        ]
 
 
 class RatingsForm(ActForm):

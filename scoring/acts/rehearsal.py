@@ -58,7 +58,7 @@ class Told:
     is_at_once: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Moved:
     """A run that counts otherwise; rank and score are empty of one that stands on no board."""
 
@@ -453,15 +453,7 @@ def _moved(before: _State, after: _State) -> Iterable[Moved]:
                 for state, own in ((before, was), (after, row))
             ]
             if one is not None and (ranks[0] != ranks[1] or scores[0] != scores[1]):
-                yield Moved(
-                    phase=f"{phase.task}, {phase}",
-                    system=one.system,
-                    team=one.display_name,
-                    before=ranks[0],
-                    after=ranks[1],
-                    score_before=scores[0],
-                    score_after=scores[1],
-                )
+                yield Moved(f"{phase.task}, {phase}", one.system, one.display_name, *ranks, *scores)
 
 
 def _rank(row: Row | None) -> str:

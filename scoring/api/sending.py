@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -188,7 +189,11 @@ def _taken(request: Request, run: Submission) -> dict[str, Any]:
     }
 
 
-@post(
+REFUSALS = {403: FORBIDDEN, 422: REJECTED}
+takes = partial(post, parameters=[IDEMPOTENCY_KEY], status=201, is_upload=True)
+
+
+@takes(
     "phases/<int:pk>/submissions/",
     of=phase_for_reader,
     form=RunForm,
@@ -196,13 +201,9 @@ def _taken(request: Request, run: Submission) -> dict[str, Any]:
     responses={
         201: OpenApiResponse(Accepted, "The run is taken and waits to be scored."),
         202: OpenApiResponse(Accepted, "No reader was free: the run is taken and checked in its turn."),
-        403: FORBIDDEN,
         409: OpenApiResponse(Closed, "The phase accepts no runs now."),
-        422: REJECTED,
+        **REFUSALS,
     },
-    parameters=[IDEMPOTENCY_KEY],
-    status=201,
-    is_upload=True,
 )
 def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
     """Submit a run."""
@@ -219,11 +220,10 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
     answers=Checked,
     responses={
         200: OpenApiResponse(Checked, "The run would be taken."),
-        403: FORBIDDEN,
         409: OpenApiResponse(
             Closed, "The phase has no gold yet to check runs by, or its inputs are not released."
         ),
-        422: REJECTED,
+        **REFUSALS,
     },
     is_upload=True,
 )
@@ -246,7 +246,7 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     return Response({"warnings": [problem.as_dict() for problem in findings.problems]})
 
 
-@post(
+@takes(
     "seasons/<slug:slug>/submissions/",
     of=season_for,
     form=BundleForm,
@@ -256,13 +256,9 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         202: OpenApiResponse(
             AcceptedBundle, "No reader was free: the file is taken, and each of its runs checked in its turn."
         ),
-        403: FORBIDDEN,
         409: OpenApiResponse(Closed, "A task that is named or carried accepts no runs now."),
-        422: REJECTED,
+        **REFUSALS,
     },
-    parameters=[IDEMPOTENCY_KEY],
-    status=201,
-    is_upload=True,
 )
 def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
     """Submit one file to every task of a season whose format it carries.

@@ -127,10 +127,10 @@ def bring_published() -> None:
     """The seasons are loaded once; their figures are brought to those of this release, where they differ."""
     present = set(Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True))
     for slug in PUBLISHED:
-        if slug not in present:
+        if slug in present:
+            read_published_results(sorted((EXAMPLES / slug).glob("*.json"))).store()
+        else:
             load_season(EXAMPLES / slug)
-            continue
-        read_published_results(sorted((EXAMPLES / slug).glob("*.json"))).store()
 
 
 def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
@@ -194,7 +194,7 @@ def join(user: User, team: Team) -> None:
     Membership.objects.create(team=team, user=user, role=role)
 
 
-PRACTICE, EVALUATION, PILOT = "practice", "evaluation", "pilot"
+PRACTICE = "practice"
 #: Who takes part in every phase; the others practise.
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
 #: By task, of the built-in baselines those that take a moment.
@@ -284,11 +284,8 @@ def publish_ratings(season: Season, organiser: User) -> None:
 
 def _values(text: SheetText, annotator: str, quality: float, bias: float) -> dict[str, int]:
     drawn = chance(annotator, text.submission.system, text.instance.name)
-    return {
-        "readability": _rating(3.4 + quality + bias + drawn.gauss(0, 0.6)),
-        "consistency": _rating(1.6 + 3 * quality + bias + drawn.gauss(0, 0.7)),
+    values = {
+        "readability": 3.4 + quality + bias + drawn.gauss(0, 0.6),
+        "consistency": 1.6 + 3 * quality + bias + drawn.gauss(0, 0.7),
     }
-
-
-def _rating(value: float) -> int:
-    return min(HIGHEST, max(LOWEST, round(value)))
+    return {name: min(HIGHEST, max(LOWEST, round(value))) for name, value in values.items()}

@@ -77,14 +77,9 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
         locked.save(update_fields=["data_sheet"])
         with audit.in_english():
             names = listed([change.key for change in changes])
-        audit.record(
-            "data-sheet",
-            actor=by,
-            subject=locked.phase,
-            place=locked.phase.task.season,
-            facts={"sheet": sheet.pk, "names": names},
-            changes=changes,
-        )
+        phase, facts = locked.phase, {"sheet": sheet.pk, "names": names}
+        place = phase.task.season
+        audit.record("data-sheet", actor=by, subject=phase, place=place, facts=facts, changes=changes)
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
@@ -101,10 +96,8 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
         "Codes drawn by chance, an order shuffled for each instance; nobody rates the texts of their own team"
     )
     yield "Design", _("Blinding"), blinding
-    if sheet.has_references:
-        seen = _("The texts and the sources and the gold text")
-    else:
-        seen = _("The texts and the sources, never the gold")
+    gold = _("The texts and the sources and the gold text")
+    seen = gold if sheet.has_references else _("The texts and the sources, never the gold")
     yield "Design", _("What evaluators see"), seen
     for name in CRITERIA:
         numbered = enumerate(sheet.levels(name), start=LOWEST)
@@ -115,10 +108,8 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
         "Cohen's kappa with quadratic weights, mean over pairs, and Krippendorff's alpha: %(agreement)s"
     )
     yield "Quality criteria", _("Agreement"), measures % {"agreement": agreement_in_words(sheet)}
-    aggregation = _("Mean of a system's ratings, with a %(level)s interval over instances") % {
-        "level": "95 %"
-    }
-    yield "Quality criteria", _("Aggregation"), aggregation
+    aggregation = _("Mean of a system's ratings, with a %(level)s interval over instances")
+    yield "Quality criteria", _("Aggregation"), aggregation % {"level": "95 %"}
 
 
 def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -159,12 +159,8 @@ def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
             return
         locked.adjudicated_from = distance
         locked.save(update_fields=["adjudicated_from"])
-        facts = {"sheet": sheet.pk}
-        audit.record(
-            "sheet-adjudication/none" if distance is None else "sheet-adjudication",
-            actor=by,
-            subject=locked.phase,
-            place=locked.phase.task.season,
-            facts=facts if distance is None else {**facts, "distance": distance},
-            changes=[audit.Change("adjudicated_from", before, distance)],
-        )
+        key, facts = "sheet-adjudication/none", {"sheet": sheet.pk}
+        if distance is not None:
+            key, facts = "sheet-adjudication", {**facts, "distance": distance}
+        phase, changes = locked.phase, [audit.Change("adjudicated_from", before, distance)]
+        audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts, changes=changes)

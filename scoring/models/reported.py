@@ -43,9 +43,7 @@ class Paper(models.Model):
     @property
     def short(self) -> str:
         names = [author.rpartition(" ")[2] for author in self.authors]
-        who = (
-            names[0] if len(names) == 1 else " and ".join(names) if len(names) == 2 else f"{names[0]} et al."
-        )
+        who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
         return f"{who} {self.year}"
 
     @property

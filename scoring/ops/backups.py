@@ -414,9 +414,8 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
     if manifest.secret == INCLUDED and not is_given():
         draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
         draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write((folder / KEY_FILE).read_bytes())
+        draft.touch(0o600, exist_ok=False)
+        draft.write_bytes((folder / KEY_FILE).read_bytes())
         draft.rename(settings.DATA_DIR / KEY_FILE)
         has_other_key = False
     else:

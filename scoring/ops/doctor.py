@@ -6,7 +6,7 @@ import json
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,6 @@ from django.core.mail import get_connection
 from django.db import connection
 from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
-from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django_q.brokers import get_broker
 from django_q.status import Stat
@@ -282,11 +281,7 @@ def _jobs() -> Said:
     now = database_now()
     bound = dt.timedelta(seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS)
     lost = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__lt=now - bound).count()
-    moving = Job.objects.filter(
-        submission=OuterRef("pk"),
-        sets_status=True,
-        state__in=(Job.State.QUEUED, Job.State.RUNNING, Job.State.WAITING),
-    )
+    moving = Job.objects.filter(submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING)
     left = Submission.objects.filter(~Exists(moving), status__in=Submission.MOVING).count()
     if lost or left:
         advice = _(
@@ -304,7 +299,9 @@ def _jobs() -> Said:
 
 def _models() -> Said:
     absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
-    missing = [f"{model.kind} {model.name}: {model.missing}" for model in missing_models()]
+    tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
+    lacking = dict.fromkeys(need for task in tasks for need in needs_of(task) if not need.is_there)
+    missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
     waiting = Job.objects.filter(state=Job.State.WAITING, reason__contains="not installed").count()
     if waiting:
         words = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
@@ -364,12 +361,6 @@ CHECKS: dict[str, Callable[[], Said]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskModels:
-    task: Task
-    requirements: Sequence[Requirement]
-
-
 def needs_of(task: Task) -> list[Requirement]:
     """What any of the task's rule sets needs, each once; what the worker's machine has, if this is it."""
     try:
@@ -386,8 +377,3 @@ def needs_of(task: Task) -> list[Requirement]:
         place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
         wanted[Requirement(kind="entailment labels", name=model, place=place)] = None
     return list(wanted)
-
-
-def missing_models() -> list[Requirement]:
-    tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=now()).distinct()
-    return list(dict.fromkeys(need for task in tasks for need in needs_of(task) if not need.is_there))

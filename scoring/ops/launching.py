@@ -43,9 +43,8 @@ def steps(season: Season) -> list[Step]:
     gold = {phase.pk: Gold.objects.current(phase) for phase in phases}
     scored = Submission.objects.filter(phase__in=phases, status=Submission.Status.SCORED)
     baselines = set(scored.filter(kind=Submission.Kind.BASELINE).values_list("phase", flat=True))
-    tried = set(
-        Evaluation.objects.filter(gold__in=filter(None, gold.values())).values_list("gold", flat=True)
-    )
+    evaluated = Evaluation.objects.filter(gold__in=filter(None, gold.values()))
+    tried = set(evaluated.values_list("gold", flat=True))
     has_gold = {pk for pk, known in gold.items() if known}
     has_run = {pk for pk, known in gold.items() if known and known.pk in tried}
     terms, stopped = current_terms(season), participants_walk(season)

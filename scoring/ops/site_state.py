@@ -233,7 +233,12 @@ class _Rows(Collector):
         for queue, number in sorted((dict.fromkeys(queues, 0) | leases_lost()).items()):
             lost.add_metric([queue], number)
         yield lost
-        yield _gauge("citeboard_runs", "Runs by status.", "status", _runs_by_status())
+        by_status = Submission.objects.order_by().values_list("status").annotate(n=Count("pk"))
+        ended = by_status.exclude(status__in=Submission.MOVING)
+        runs = dict.fromkeys(Submission.Status.values, 0)
+        runs |= dict(_counted_once_a_minute("runs", lambda: list(ended)))
+        runs |= dict(by_status.filter(status__in=Submission.MOVING))
+        yield _gauge("citeboard_runs", "Runs by status.", "status", runs)
         yield _gauge("citeboard_workers", "Workers of the groups that give a sign of life.", "group", {
             group.name: group.workers for group in living_groups()
         })  # fmt: skip
@@ -303,13 +308,6 @@ def jobs_by_queue() -> dict[str, dict[str, int]]:
         queue: {state: numbers.get((queue, state), 0) for state in Job.State.values}
         for queue in sorted({Job.LIGHT} | {queue for queue, _ in numbers})
     }
-
-
-def _runs_by_status() -> dict[str, int]:
-    runs = Submission.objects.order_by().values_list("status").annotate(n=Count("pk"))
-    ended = _counted_once_a_minute("runs", lambda: list(runs.exclude(status__in=Submission.MOVING)))
-    moving = runs.filter(status__in=Submission.MOVING)
-    return dict.fromkeys(Submission.Status.values, 0) | dict(ended) | dict(moving)
 
 
 def _counted_once_a_minute(what: str, count: Callable[[], list[Any]]) -> list[Any]:

@@ -37,6 +37,7 @@ from tasks.types import InputRefused, Problem
 #: Rows that are asked for or written in one statement.
 AT_ONCE = 500
 MAX_MODEL = 200
+SAME_PAIR = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
 
 
 #: The program that reads a file of labels in a confined process.
@@ -106,10 +107,10 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
         EntailmentModel.objects.get_or_create(name=given.model, season=season)
         # Whoever else brings labels of this model waits here.
         deciding = list(EntailmentModel.objects.select_for_update().deciding(given.model, season))
-        deciding_model = deciding[0]
+        kept = deciding[0]
         known = _known(deciding, given)
         source = LabelImport.objects.create(
-            model=deciding_model,
+            model=kept,
             filename=safe_filename(file.filename),
             sha256=file.sha256,
             added=len(given.entailed) - len(known),
@@ -117,21 +118,17 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
             imported_by=by,
         )
         rows = [
-            EntailmentLabel(
-                model=deciding_model, premise=key[0], hypothesis=key[1], entailed=entailed, source=source
-            )
+            EntailmentLabel(model=kept, premise=key[0], hypothesis=key[1], entailed=entailed, source=source)
             for key, entailed in given.entailed.items()
             if key not in known
         ]
         EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
         if source.added:
-            EntailmentModel.objects.filter(pk=deciding_model.pk).update(
-                decided=deciding_model.decided + source.added
-            )
+            EntailmentModel.objects.filter(pk=kept.pk).update(decided=kept.decided + source.added)
             if season is not None:
-                facts = {"labels": source.added, "model": deciding_model}
+                facts = {"labels": source.added, "model": kept}
                 audit.record("labels-imported", actor=by, subject=source, place=season, facts=facts)
-    return Imported(model=deciding_model, added=source.added, known=source.known, resumed=0)
+    return Imported(model=kept, added=source.added, known=source.known, resumed=0)
 
 
 def go_on(stored: Imported, file: GivenLabels) -> int:
@@ -147,8 +144,7 @@ def models_of_season(season: Season) -> list[str]:
 def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
     yield _line({"model": deciding[0].name, entailment.KEPT: True})
     for place, model in enumerate(deciding):
-        same_pair = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
-        before = EntailmentLabel.objects.filter(model__in=deciding[:place], **same_pair)
+        before = EntailmentLabel.objects.filter(model__in=deciding[:place], **SAME_PAIR)
         rows = model.entailment_labels.exclude(Exists(before)) if place else model.entailment_labels
         found = rows.order_by("pk").values_list("premise", "hypothesis", "entailed")
         for premise, hypothesis, entailed in found.iterator(chunk_size=5000):
@@ -189,9 +185,7 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=model, season=None)
         own, shared = EntailmentModel.objects.select_for_update().deciding(model, season)
-        there = shared.entailment_labels.filter(
-            premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis")
-        )
+        there = shared.entailment_labels.filter(**SAME_PAIR)
         otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
         if contradicted := own.entailment_labels.filter(Exists(otherwise)).count():
             message = _("%(number)s of these labels contradict those that all seasons share")
@@ -282,7 +276,6 @@ def _counts(path: Path) -> dict[int, int]:
 
 #: A sweep tries again only so late, since whoever brings labels sees to it.
 PATIENCE = dt.timedelta(days=1)
-STILL_WAITING = (Job.State.QUEUED, Job.State.RUNNING, Job.State.WAITING)
 
 
 def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
@@ -321,9 +314,7 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
 
 def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
     """Strike out what has been decided and resume the jobs that this concerns; returns how many."""
-    decided = EntailmentLabel.objects.filter(
-        model=model, premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis")
-    )
+    decided = EntailmentLabel.objects.filter(model=model, **SAME_PAIR)
     with transaction.atomic():
         struck = PendingPair.objects.filter(Exists(decided), waits__in=_waiting_for(model))
         concerned = set(struck.values_list("waits__job", flat=True).distinct())
@@ -333,7 +324,7 @@ def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
     # What jobs waited for that have been scored or cancelled since.
-    for ended in _waiting_for(model).exclude(job__state__in=STILL_WAITING):
+    for ended in _waiting_for(model).exclude(job__state__in=Job.MOVING):
         storage.statistics.delete(ended.file)
         ended.delete()
     return resumed
@@ -341,7 +332,7 @@ def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
 
 def waiting_jobs() -> QuerySet[PendingLabels]:
     return (
-        PendingLabels.objects.filter(job__state__in=STILL_WAITING)
+        PendingLabels.objects.filter(job__state__in=Job.MOVING)
         .annotate(left=Count("open_pairs"))
         .select_related("model", "job__gold", "job__submission__phase__task__season", "job__submission__team")
         .order_by("since", "pk")

@@ -63,9 +63,8 @@ class Progress:
 
 def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
     with transaction.atomic():
-        order, is_new = Rescore.objects.get_or_create(
-            phase=phase, ended_at=None, defaults={"asked_by": by, "asked_at": database_now()}
-        )
+        asked = {"asked_by": by, "asked_at": database_now()}
+        order, is_new = Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=asked)
         if is_new or order.stopped_at is not None:
             Rescore.objects.filter(pk=order.pk).update(stopped_at=None)
             _noted(phase, by, "rescore-asked")
@@ -124,14 +123,12 @@ def stop(*, phase: Phase, by: User | None) -> int:
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
         was_going = going.update(stopped_at=timezone.now())
         scored = Evaluation.objects.filter(submission=OuterRef("submission"), rules=OuterRef("rules"))
-        again = Job.objects.filter(
-            Exists(scored), state__in=WAITING, submission__phase=phase, submission__status=Status.SCORED
-        )
+        waiting = Job.objects.filter(Exists(scored), state__in=WAITING)
+        again = waiting.filter(submission__phase=phase, submission__status=Status.SCORED)
         taken = sum(_revoke(job) for job in again.order_by("pk"))
         if taken:
-            Rescore.objects.get_or_create(
-                phase=phase, ended_at=None, defaults={"asked_by": by, "stopped_at": timezone.now()}
-            )
+            stopped = {"asked_by": by, "stopped_at": timezone.now()}
+            Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
             _noted(phase, by, "rescore-stopped")
     return taken
@@ -168,9 +165,8 @@ def follow_release() -> int:
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
     was_limited = Evaluation.objects.filter(~Q(release=""), phase=OuterRef("pk"))
-    by_rules = Evaluation.objects.filter(
-        scores__shared__column__contains=f"|parser:{RULES}-", phase=OuterRef("pk")
-    )
+    parsed = Evaluation.objects.filter(scores__shared__column__contains=f"|parser:{RULES}-")
+    by_rules = parsed.filter(phase=OuterRef("pk"))
     going = Rescore.objects.filter(phase=OuterRef("pk"), ended_at=None)
     phases = Phase.objects.filter(limited | Exists(was_limited) | Exists(by_rules)).exclude(Exists(going))
     asked = 0
@@ -228,12 +224,8 @@ def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
     """While a board is frozen none: new numbers would take the place of those that it shows."""
     if phase.is_frozen():
         return Job.objects.none()
-    same = Evaluation.objects.filter(
-        pk__in=outdated(phase, gold).values("pk"),
-        submission=OuterRef("submission"),
-        rules=OuterRef("rules"),
-        options_digest=OuterRef("options_digest"),
-    )
+    of_job = {name: OuterRef(name) for name in ("submission", "rules", "options_digest")}
+    same = Evaluation.objects.filter(pk__in=outdated(phase, gold).values("pk"), **of_job)
     done = Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
     return done.select_related("submission").order_by("pk")
 

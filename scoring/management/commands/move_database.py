@@ -1,11 +1,27 @@
+import hashlib
+import json
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any
 
+from django.apps import apps
+from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.core.management.color import no_style
+from django.db import Error as DatabaseTrouble
+from django.db import connection, connections, transaction
+from django.db.models import JSONField, Model
 
+from citeboard.core.database import schema_state
+from citeboard.core.env import database_settings
 from citeboard.core.words import counted
-from scoring.ops.moving import MoveRefused, move_database
 from tasks.management.problems import refusing
+
+TARGET = "moved_to"
+
+
+class MoveRefused(Exception):
+    """The message says why; nothing is moved, and the site is as it was."""
 
 
 class Command(BaseCommand):
@@ -25,3 +41,74 @@ class Command(BaseCommand):
         rows = counted(sum(tables.values()), "row")
         words = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
         self.stdout.write(words)
+
+
+def move_database(address: str) -> dict[str, int]:
+    """Into an empty database of PostgreSQL, all or nothing: how many rows by table. Raises ValueError."""
+    if connection.vendor != "sqlite":
+        raise MoveRefused("this site's database is PostgreSQL already")
+    if missing := schema_state().missing:
+        raise MoveRefused(
+            f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first"
+        )
+    connections.databases[TARGET] = {**connections.databases["default"], **database_settings(address)}
+    target = connections[TARGET]
+    if target.vendor != "postgresql":
+        raise MoveRefused(f"the new database is {target.display_name}; expected PostgreSQL")
+    try:
+        if target.introspection.table_names():
+            raise MoveRefused("the new database has tables already; expected an empty one")
+        call_command("migrate", database=TARGET, interactive=False, verbosity=0)
+        models = [
+            model
+            for model in apps.get_models(include_auto_created=True)
+            if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
+        ]
+        # Nobody writes to SQLite until the rows are there and compared.
+        with transaction.atomic(), transaction.atomic(using=TARGET), target.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+            names = ", ".join(target.ops.quote_name(model._meta.db_table) for model in models)  # noqa: SLF001
+            cursor.execute(f"TRUNCATE {names}")
+            tables = {model._meta.db_table: _moved(model, cursor) for model in models}  # noqa: SLF001
+            for statement in target.ops.sequence_reset_sql(no_style(), models):
+                cursor.execute(statement)
+    except DatabaseTrouble as reason:
+        raise MoveRefused(f"the new database says: {reason}") from reason
+    finally:
+        target.close()
+    return tables
+
+
+def _moved(model: type[Model], cursor: Any) -> int:
+    meta = model._meta  # noqa: SLF001  (public by name)
+    fields = meta.concrete_fields
+    quote = connections[TARGET].ops.quote_name
+    columns = ", ".join(quote(str(field.column)) for field in fields)
+    with cursor.copy(f"COPY {quote(meta.db_table)} ({columns}) FROM STDIN") as copy:
+        for row in _rows(model, "default"):
+            copy.write_row(
+                [
+                    json.dumps(value) if isinstance(field, JSONField) and value is not None else value
+                    for field, value in zip(fields, row, strict=True)
+                ]
+            )
+    before, after = (_counted(model, alias) for alias in ("default", TARGET))
+    if before != after:
+        raise MoveRefused(f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others")
+    return before[0]
+
+
+def _rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
+    names = [field.attname for field in model._meta.concrete_fields]  # noqa: SLF001
+    rows = model._base_manager.using(alias).order_by().values_list(*names)  # noqa: SLF001  (documented)
+    return rows.iterator(chunk_size=2000)
+
+
+def _counted(model: type[Model], alias: str) -> tuple[int, int]:
+    """How many rows, and a digest of them in whatever order; objects in JSON have no order either."""
+    count = total = 0
+    for row in _rows(model, alias):
+        values = [bytes(value).hex() if isinstance(value, bytes | memoryview) else value for value in row]
+        text = json.dumps(values, sort_keys=True, default=str)
+        count, total = count + 1, total + int.from_bytes(hashlib.sha256(text.encode()).digest())
+    return count, total

@@ -20,7 +20,7 @@ from scoring.board.comparisons import counted_units, gold_power
 from scoring.board.planning import PlanForm
 from scoring.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
-from scoring.ops.doctor import TaskModels, needs_of
+from scoring.ops.doctor import needs_of
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web import pages
 from scoring.web.organise.overview import lines
@@ -173,7 +173,7 @@ def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
     return {
         "jobs": jobs_of(season, Kind.LABELS),
         "tasks": [
-            TaskModels(task=task, requirements=needs_of(task))
+            {"task": task, "requirements": needs_of(task)}
             for task in season.tasks.filter(is_reported_only=False)
         ],
         "models": [_line(name, season) for name in names],
