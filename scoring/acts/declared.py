@@ -22,13 +22,7 @@ from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lea
 from citeboard.teams.models import User
 from scoring.models import Annotator, Sheet
 from tasks import models
-from tasks.seasons.access import (
-    join_request_of,
-    merge_proposal_of,
-    season_for,
-    season_to_help,
-    season_to_organise,
-)
+from tasks.seasons import access
 
 Find = Callable[..., Any]
 
@@ -49,7 +43,7 @@ ROWS: dict[str, Find] = {
     "acknowledgement": RowsOfSeason(models.Acknowledgement.objects.all(), "submission__phase__task__season"),
     "annotator": RowsOfSeason(Annotator.objects.all(), "sheet__phase__task__season"),
     "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
-    "asked": join_request_of,
+    "asked": access.join_request_of,
     "change": lambda season, number: get_object_or_404(history(season), pk=number),
     "delivery": RowsOfSeason(models.Delivery.objects.select_related("job"), "webhook__season"),
     "entry": RowsOfSeason(models.Registration.objects.select_related("team"), "season"),
@@ -59,7 +53,7 @@ ROWS: dict[str, Find] = {
     "member": member_of,
     "organiser": RowsOfSeason(models.Organiser.objects.select_related("user"), "season"),
     "phase": RowsOfSeason(models.Phase.objects.all(), "task__season"),
-    "proposal": merge_proposal_of,
+    "proposal": access.merge_proposal_of,
     "question": RowsOfSeason(models.Question.objects.select_related("asked_by"), "season"),
     "sheet": RowsOfSeason(Sheet.objects.all(), "phase__task__season"),
     "task": RowsOfSeason(models.Task.objects.all(), "season"),
@@ -224,10 +218,8 @@ def _read(field: forms.Field, posted: str | None) -> Any:
         return posted
 
 
-by_readers, by_helpers, by_organisers, by_members, by_leads = (
-    partial(Act, of=role)
-    for role in (season_for, season_to_help, season_to_organise, team_for_member, team_for_lead)
-)
+_roles = (access.season_for, access.season_to_help, access.season_to_organise, team_for_member, team_for_lead)
+by_readers, by_helpers, by_organisers, by_members, by_leads = (partial(Act, of=role) for role in _roles)
 
 
 class Facts(dict[str, Any]):

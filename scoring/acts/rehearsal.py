@@ -8,6 +8,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -179,20 +180,17 @@ def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Sai
     """Do it, where nobody has to be asked or somebody has answered. Raises AskFirst."""
     if not act.is_rehearsed:
         return act(thing, by, **filled)
-    ready = act.ready(filled, by)
-    if act.makes_season:
-        if not said.goes_on(rehearsal := _drafted(lambda: act(thing, by, **ready))):
-            raise AskFirst(rehearsal)
-        return act(thing, by, **ready)
-    season = season_of(thing)
-    return done(season, by, lambda: act(thing, by, **ready), said, is_final=act.is_final)
+    do = partial(act, thing, by, **act.ready(filled, by))
+    if not act.makes_season:
+        return done(season_of(thing), by, do, said, is_final=act.is_final)
+    if not said.goes_on(rehearsal := _drafted(do)):
+        raise AskFirst(rehearsal)
+    return do()
 
 
 def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
-    ready = act.ready(filled, by)
-    if act.makes_season:
-        return _drafted(lambda: act(thing, by, **ready))
-    return rehearse(season_of(thing), lambda: act(thing, by, **ready), is_final=act.is_final)
+    do = partial(act, thing, by, **act.ready(filled, by))
+    return _drafted(do) if act.makes_season else rehearse(season_of(thing), do, is_final=act.is_final)
 
 
 def done(season: Season, by: User, do: Callable[[], Any], said: Said, *, is_final: bool = False) -> Any:
@@ -252,7 +250,11 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         found.gold = list(_gold(before, after))
         again = dict(_scored(before, after, scored))
         found.scored = list(again.values())
-        found.scorings = [_scoring(phase, after) for pk, phase in after.phases.items() if pk in again]
+        for phase in (phase for pk, phase in after.phases.items() if pk in again):
+            task = phase.task
+            facts = {"phase": phase.pk, "gold": after.gold[task.pk, phase.split].file}
+            facts |= {"type": task.task_type.reference, "rules": task.ranking_rules}
+            found.scorings.append({**facts, "options": task.options, "rank_by": task.rank_by})
         found.moved = list(_moved(before, after))
         found.confirmed = list(_confirmed(before, after, changes))
         transaction.set_rollback(True)
@@ -417,18 +419,6 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 counts=compared(was, gold) if was else None,
                 shared=[words for words in after.shared.get(split, []) if words not in known],
             )
-
-
-def _scoring(phase: Phase, after: _State) -> dict[str, Any]:
-    task = phase.task
-    return {
-        "phase": phase.pk,
-        "gold": after.gold[task.pk, phase.split].file,
-        "type": task.task_type.reference,
-        "rules": task.ranking_rules,
-        "options": task.options,
-        "rank_by": task.rank_by,
-    }
 
 
 def _scored(before: _State, after: _State, queued: Mapping[int, int]) -> Iterable[tuple[int, str]]:

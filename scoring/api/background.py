@@ -24,7 +24,6 @@ from scoring.api.serializers import (
     ProblemSerializer,
     RejectedRun,
     address,
-    mirror,
     mirror_of_model,
     names_in,
     serializer,
@@ -37,7 +36,6 @@ from scoring.human.ratings import sheet_csv
 from scoring.human.sheets import judged_phases
 from scoring.models import Annotator, BackgroundJob, Sheet
 from scoring.worker.background import State
-from scoring.worker.entailment_labels import Imported
 from tasks.models import Phase, Season
 from tasks.seasons.access import season_for, season_to_organise
 
@@ -126,7 +124,7 @@ does(
     acts.SHARE_LABELS,
     "seasons/<slug:slug>/labels/share/",
     "share_labels",
-    answers=mirror("SharedLabels", Imported, "What was added for all seasons.", model=None),
+    answers=serializer("SharedLabels", "What was added for all seasons.", added=int, known=int, resumed=int),
 )
 begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
 does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")

@@ -26,17 +26,9 @@ from scoring.human.ratings import decided, disputed, final_ratings, texts_of
 from scoring.metrics.base import Floats, finite
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
 from scoring.runs.results import Explained, signature_parts
+from scoring.stats import people_and_labels as people
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.jackknife import NoInterval, ratio_interval
-from scoring.stats.people_and_labels import (
-    RATINGS,
-    Item,
-    alpha,
-    kappa_of,
-    mean_of_defined,
-    over_left_out,
-    quadratic,
-)
 from scoring.stats.resampling import Bounds
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
@@ -47,7 +39,7 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
     found = {}
     for criterion in CRITERIA:
-        ratings: dict[str, dict[Item, int]] = {str(annotator): {} for annotator in first}
+        ratings: dict[str, dict[people.Item, int]] = {str(annotator): {} for annotator in first}
         for name, *text, value in rows.values_list("annotator__name", "text__instance", "text", criterion):
             ratings[name][tuple(text)] = value
         found[criterion] = agreement_of(ratings)
@@ -164,7 +156,7 @@ RATING_RANGE = (1.0, 5.0)
 RATING_DISTANCE = (-4.0, 4.0)
 
 #: By annotator the rating of each text, by the numbers of its instance and of its own.
-Ratings = Mapping[str, Mapping[Item, int]]
+Ratings = Mapping[str, Mapping[people.Item, int]]
 
 
 @dataclass(frozen=True)
@@ -204,25 +196,25 @@ class Agreement:
 
 def agreement_of(ratings: Ratings) -> Agreement:
     """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced."""
-    by_text: defaultdict[Item, dict[str, int]] = defaultdict(dict)
+    by_text: defaultdict[people.Item, dict[str, int]] = defaultdict(dict)
     for name, rated in ratings.items():
         for text, rating in rated.items():
             by_text[text][name] = rating
 
-    def kappa(pair: tuple[str, str], kept: Mapping[Item, Mapping[str, int]]) -> float:
+    def kappa(pair: tuple[str, str], kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         first, second = pair
         both = [(one[first], one[second]) for one in kept.values() if first in one and second in one]
-        return kappa_of(quadratic, both)
+        return people.kappa_of(people.quadratic, both)
 
-    def mean_kappa(kept: Mapping[Item, Mapping[str, int]]) -> float:
-        return mean_of_defined(kappa(pair, kept) for pair in combinations(ratings, 2))
+    def mean_kappa(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+        return people.mean_of_defined(kappa(pair, kept) for pair in combinations(ratings, 2))
 
-    def of_all(kept: Mapping[Item, Mapping[str, int]]) -> float:
-        return alpha([list(one.values()) for one in kept.values()], "ordinal")
+    def of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+        return people.alpha([list(one.values()) for one in kept.values()], "ordinal")
 
-    def above_others(name: str, kept: Mapping[Item, Mapping[str, int]]) -> float:
+    def above_others(name: str, kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         others = ([value for other, value in one.items() if other != name] for one in kept.values())
-        return mean_of_defined(
+        return people.mean_of_defined(
             one[name] - fmean(rest) for one, rest in zip(kept.values(), others, strict=True)
         )
 
@@ -230,15 +222,15 @@ def agreement_of(ratings: Ratings) -> Agreement:
     for name in ratings:
         compared = {text: one for text, one in by_text.items() if name in one and len(one) > 1}
         own = partial(above_others, name)
-        ends = over_left_out(compared, own, RATING_DISTANCE)
+        ends = people.over_left_out(compared, own, RATING_DISTANCE)
         lenient.append(Leniency(name, len(compared), own(compared), ends))
     pairs = []
     for pair in combinations(ratings, 2):
         shared = {text: one for text, one in by_text.items() if one.keys() >= set(pair)}
-        ends = over_left_out(shared, partial(kappa, pair))
+        ends = people.over_left_out(shared, partial(kappa, pair))
         pairs.append(Pair(*pair, len(shared), kappa(pair, shared), ends))
-    ends = over_left_out(by_text, mean_kappa)
-    of_all_ends = over_left_out(by_text, of_all)
+    ends = people.over_left_out(by_text, mean_kappa)
+    of_all_ends = people.over_left_out(by_text, of_all)
     return Agreement(pairs, lenient, mean_kappa(by_text), ends, of_all(by_text), of_all_ends)
 
 
@@ -336,7 +328,7 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
         scores[score.criterion] = _explained(score, human_columns.SCALE, definition)
     judged = human_columns.published_judgements(phase, at).filter(submission=run)
     for score in HumanScore.objects.filter(judged__in=judged):
-        lowest, *_others, highest = RATINGS[score.criterion]
+        lowest, *_others, highest = people.RATINGS[score.criterion]
         definition = _(
             "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
             "this is the mean over %(responses)s. %(what)s"
@@ -347,7 +339,7 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
             "what": _(RATED[score.criterion]),
         }
         scores[score.criterion] = _explained(score, float(highest), definition)
-    numbers = [scores[name] for name in (*CRITERIA, *RATINGS) if name in scores]
+    numbers = [scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores]
     return [(HUMAN, numbers)] if numbers else []
 
 

@@ -17,18 +17,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.membership import hand_over, locked, revoke_invitation
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 from scoring.models import Annotator, Rating, ResultConfirmation
-from tasks.models import (
-    JoinRequest,
-    Notification,
-    Organiser,
-    Question,
-    Registration,
-    Report,
-    Season,
-    SeasonFile,
-    Submission,
-    TermsAcceptance,
-)
+from tasks import models
 from tasks.notifications.events import forget
 
 _USER = "teams.user"
@@ -39,18 +28,18 @@ def delete_account(user: User) -> str:
     with transaction.atomic():
         for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
             _leave(membership.team, user)
-        for organiser in Organiser.objects.filter(user=user).select_related("season"):
+        for organiser in models.Organiser.objects.filter(user=user).select_related("season"):
             changes = [audit.Change("role", organiser.role, None)]
             audit.record(
                 f"{organiser.role}-left", actor=user, subject=user, place=organiser.season, changes=changes
             )
-        for request in JoinRequest.objects.filter(user=user):
+        for request in models.JoinRequest.objects.filter(user=user):
             forget(request.event)
         MailedInvitation.objects.filter(address__in=confirmed_addresses(user)).delete()
         _forget_in_history(user, called)
         _forget_address(user.email, called)
         Annotator.objects.filter(user=user).update(user=None, name=called)
-        TermsAcceptance.objects.filter(user=user).update(name=called, given={})
+        models.TermsAcceptance.objects.filter(user=user).update(name=called, given={})
         LogEntry.objects.filter(content_type__app_label="teams", object_id=str(user.pk)).delete()
         user.delete()
     return called
@@ -64,7 +53,7 @@ def _leave(team: Team, user: User) -> None:
     if heir is not None and place.role == Membership.Role.LEAD:
         hand_over(team=team, to=heir.user, by=user)
     revoke_invitation(team=team, by=user)
-    took_part = Registration.objects.filter(team=team).exists() or team.submissions.exists()
+    took_part = models.Registration.objects.filter(team=team).exists() or team.submissions.exists()
     if heir is None and not took_part:
         team.delete()
         return
@@ -76,7 +65,7 @@ def _forget_in_history(user: User, called: str) -> None:
     entries = AuditEntry.objects.filter(actor=user)
     names = {str(user), *entries.values_list("actor_name", flat=True).distinct()}
     runs = entries.filter(subject_type="tasks.submission").values_list("subject_id", flat=True)
-    for run in Submission.objects.filter(pk__in=list(runs)).exclude(reason=""):
+    for run in models.Submission.objects.filter(pk__in=list(runs)).exclude(reason=""):
         reason = run.reason
         for name in names:
             reason = re.sub(
@@ -84,7 +73,7 @@ def _forget_in_history(user: User, called: str) -> None:
                 lambda match: f"{match[1]} by {match[2] or ''}{called}",
                 reason,
             )
-        Submission.objects.filter(pk=run.pk).update(reason=reason)
+        models.Submission.objects.filter(pk=run.pk).update(reason=reason)
     about = AuditEntry.objects.filter(subject_type=_USER, subject_id=user.pk)
     named = AuditEntry.objects.filter(
         action__in=("organiser-added", "organiser-removed"), facts__person__in=list(names)
@@ -99,13 +88,13 @@ def _forget_in_history(user: User, called: str) -> None:
 
 def _forget_address(address: str, called: str) -> None:
     written = re.compile(re.escape(address), re.IGNORECASE)
-    for file in SeasonFile.objects.filter(season__in=Season.objects.all()):
+    for file in models.SeasonFile.objects.filter(season__in=models.Season.objects.all()):
         others = {key: value for key, value in file.values.items() if not written.search(key)}
         if others != file.values:
-            SeasonFile.objects.filter(pk=file.pk).update(values=others)
-    for season in Season.objects.filter(entry_list__icontains=address):
+            models.SeasonFile.objects.filter(pk=file.pk).update(values=others)
+    for season in models.Season.objects.filter(entry_list__icontains=address):
         lines = [line for line in season.entry_list.splitlines() if line.lower() != address.lower()]
-        Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
+        models.Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
     entries = AuditEntry.objects.filter(
         Q(text__icontains=address) | Q(facts__icontains=address) | Q(changes__icontains=address)
     )
@@ -116,14 +105,17 @@ def _forget_address(address: str, called: str) -> None:
 
 
 def own_data(user: User) -> dict[str, Any]:
-    organised = Organiser.objects.filter(user=user).select_related("season")
-    questions = Question.objects.filter(asked_by=user).select_related("season")
-    terms = TermsAcceptance.objects.filter(user=user).select_related("terms__season")
+    organised = models.Organiser.objects.filter(user=user).select_related("season")
+    reports = models.Report.objects.filter(reported_by=user)
+    questions = models.Question.objects.filter(asked_by=user).select_related("season")
+    terms = models.TermsAcceptance.objects.filter(user=user).select_related("terms__season")
     mailed = MailedInvitation.objects.select_related("team")
     memberships = Membership.objects.filter(user=user).select_related("team")
     own_teams = {membership.team_id for membership in memberships}
     runs = []
-    for run in Submission.objects.filter(submitted_by=user).select_related("phase__task__season", "team"):
+    for run in models.Submission.objects.filter(submitted_by=user).select_related(
+        "phase__task__season", "team"
+    ):
         # Of a team that they have left it is the team's, and may have been changed since.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(
@@ -151,9 +143,7 @@ def own_data(user: User) -> dict[str, Any]:
         ),
         "organises": _rows(organised, season="season.slug", role="role"),
         "questions": _rows(questions, season="season.slug", asked="asked_at", text="text", answer="answer"),
-        "reports": _rows(
-            Report.objects.filter(reported_by=user), about="address", reported="reported_at", text="text"
-        ),
+        "reports": _rows(reports, about="address", reported="reported_at", text="text"),
         "terms": _rows(
             terms, season="terms.season.slug", version="terms.number", accepted="accepted_at", given="given"
         ),
@@ -165,7 +155,7 @@ def own_data(user: User) -> dict[str, Any]:
             mailed.filter(created_by=user), team="team.name", address="address", written="created_at"
         ),
         "asked_to_join": _rows(
-            JoinRequest.objects.filter(user=user).select_related("team"),
+            models.JoinRequest.objects.filter(user=user).select_related("team"),
             team="team.name", asked="asked_at", message="message",
         ),
         "tokens": _rows(user.tokens.all(), name="name", scope="scope", created="created_at"),
@@ -183,7 +173,7 @@ def own_data(user: User) -> dict[str, Any]:
             what="kind", season="season.slug", asked="created_at", file="filename",
         ),
         "messages": _rows(
-            Notification.objects.filter(user=user), at="created_at", kind="kind", read="read_at"
+            models.Notification.objects.filter(user=user), at="created_at", kind="kind", read="read_at"
         ),
         "history": _rows(AuditEntry.objects.filter(actor=user).order_by("at", "pk"), at="at", did="words"),
     }  # fmt: skip
