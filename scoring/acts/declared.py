@@ -107,6 +107,11 @@ class MomentField(forms.CharField):
             raise ValidationError(sentence(refused)) from refused
 
 
+def long_text(label: Any, most: int, rows: int, **options: Any) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": rows})
+    return forms.CharField(label=label, max_length=most, widget=widget, **options)
+
+
 class LinesField(forms.CharField):
     widget = forms.Textarea(attrs={"rows": 3})
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
-from scoring.acts.declared import Act, ActForm, by_organisers
+from scoring.acts.declared import Act, ActForm, by_organisers, long_text
 from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
 from scoring.human.ratings import DISTANCES, change_distance, read_ratings, save_ratings
 from scoring.human.sheets import add_name, add_person, has_own_texts, remove_annotator, show_references
@@ -91,12 +91,7 @@ class DataSheetForm(ActForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, question in QUESTIONS.items():
-            self.fields[name] = forms.CharField(
-                label=gettext(question),
-                required=False,
-                max_length=MAX_ANSWER,
-                widget=forms.Textarea(attrs={"rows": 2}),
-            )
+            self.fields[name] = long_text(gettext(question), MAX_ANSWER, 2, required=False)
 
     @property
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import Team, User
-from scoring.acts.declared import ActForm, MomentField, by_organisers
+from scoring.acts.declared import ActForm, MomentField, by_organisers, long_text
 from scoring.board import manual_scores
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
 from scoring.board.confirming import publish_erratum
@@ -94,12 +94,7 @@ class ExtraTriesForm(ActForm):
 class ErratumForm(ActForm):
     """It cannot be changed later; another one can follow."""
 
-    text = forms.CharField(
-        label=_("What was wrong, and what holds now"),
-        help_text=_("Markdown."),
-        max_length=MAX_ERRATUM,
-        widget=forms.Textarea(attrs={"rows": 6}),
-    )
+    text = long_text(_("What was wrong, and what holds now"), MAX_ERRATUM, 6, help_text=_("Markdown."))
 
 
 class OutsideForm(ActForm):

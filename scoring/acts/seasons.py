@@ -16,6 +16,7 @@ from citeboard.core.words import counted, sentence
 from citeboard.teams.access import team_for_member
 from citeboard.teams.accounts import ProfileForm
 from citeboard.teams.models import ASKED_BY_TERMS, Team, User
+from scoring.acts import declared
 from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
 from scoring.background.kinds import ask_for_archive
 from scoring.ops import group_mails
@@ -184,9 +185,7 @@ PUBLIC, PRIVATE = "public", "private"
 class AnswerForm(ActForm):
     """The answer, and whether everybody reads it with the question."""
 
-    answer = forms.CharField(
-        label=_("Answer"), max_length=news.MAX_TEXT, widget=forms.Textarea(attrs={"rows": 8})
-    )
+    answer = declared.long_text(_("Answer"), news.MAX_TEXT, 8)
     how = forms.ChoiceField(
         label=_("Who reads it"),
         choices=[
@@ -210,13 +209,8 @@ class AnswerForm(ActForm):
 
 
 def _announcement_text(*, required: bool) -> forms.CharField:
-    return forms.CharField(
-        label=_("Announcement"),
-        required=required,
-        max_length=news.MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 8}),
-        help_text=_("Markdown. Leave it empty to take the announcement away."),
-    )
+    help_text = _("Markdown. Leave it empty to take the announcement away.")
+    return declared.long_text(_("Announcement"), news.MAX_TEXT, 8, required=required, help_text=help_text)
 
 
 class AnnouncementForm(ActForm):
@@ -243,11 +237,7 @@ class MailForm(ActForm):
         label=_("By runs and results of"), required=False, min_value=1, max_value=MAX_NUMBER
     )
     subject = forms.CharField(label=_("Subject"), max_length=group_mails.MAX_SUBJECT)
-    text = forms.CharField(
-        label=_("Text, without markup"),
-        max_length=group_mails.MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 8}),
-    )
+    text = declared.long_text(_("Text, without markup"), group_mails.MAX_TEXT, 8)
     api = {"phase": "The number of a phase, whose runs and results decide; all, where it is left out."}
 
     def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
@@ -277,10 +267,10 @@ class ReportForm(ActForm):
         max_length=news.MAX_ADDRESS,
         help_text=_("Its address."),
     )
-    text = forms.CharField(
-        label=_("What is wrong"),
-        max_length=news.MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 6}),
+    text = declared.long_text(
+        _("What is wrong"),
+        news.MAX_TEXT,
+        6,
         help_text=_("Those who run the site read it, with your name and address."),
     )
     api = {"address": "The page."}
