@@ -33,7 +33,6 @@ from tasks.notifications.wording import words_of
 from tasks.seasons.access import staff
 
 MAX_MARKED = 200
-#: What people say of themselves.
 DESCRIBED = ("name", "affiliation", "country", "legal_name", "orcid", "is_listed", "language")
 
 

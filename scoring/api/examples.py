@@ -11,7 +11,6 @@ NAMES = {
     "metrics": ["overlap_f1_micro"],
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
-#: No value.
 LACKING = object()
 #: Only where something is out of the ordinary.
 RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}

@@ -32,9 +32,6 @@ from tasks.models.seasons import bump_version
 from tasks.submissions.uploads import safe_filename
 from tasks.types import Problem
 
-#: The program that reads a file of judgements in a confined process.
-READ = "scoring.human.reading:judgements"
-
 
 def judged_evaluation(submission: Submission) -> Evaluation | None:
     return next(filter(has_claims, latest_evaluations(submission).values()), None)
@@ -56,7 +53,7 @@ def read_agreement(
     with open_statistics(evaluation) as kept:
         details = dict(load_page(kept, 0, sys.maxsize)[0])
     items = json.dumps(list(items_of(details))).encode()
-    answers = read_sent(READ, path, filename, by, {ITEMS: items})["answers"]
+    answers = read_sent("scoring.human.reading:judgements", path, filename, by, {ITEMS: items})["answers"]
     if not answers:
         raise FileRefused([Problem(file=filename, message=_("there is no judgement in it"))])
     judgements = Judgements()

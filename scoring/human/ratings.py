@@ -21,8 +21,6 @@ from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, 
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
-#: The program that reads a file of ratings in a confined process.
-READ = "scoring.human.reading:ratings"
 #: Table programs hold no more in a cell.
 MAX_CELL = 32_000
 CODE = "text_id"
@@ -83,7 +81,7 @@ def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
         "form": {"code": CODE, "criteria": list(CRITERIA), "lowest": LOWEST, "highest": HIGHEST},
     }
     try:
-        with read_upload(READ, path, facts, owner=by) as done:
+        with read_upload("scoring.human.reading:ratings", path, facts, owner=by) as done:
             if problems := from_values(done.result["problems"]):
                 raise RatingsRefused(problems)
             return [Given(code, values) for code, values in done.result["ratings"].items()]

@@ -46,7 +46,6 @@ FEW_FREE = 2 * GIGABYTE
 MAIL_PATIENCE = 5  # seconds
 MAX_WAITING = dt.timedelta(hours=1)
 ASKED = 4  # times for signs of life: enough for a dozen dead groups before a living one
-#: Tries what a process that reads uploads should not be able to do.
 OF_MODELS = ("torch", "transformers", "spacy", "bert_score")
 
 

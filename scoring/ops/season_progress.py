@@ -15,7 +15,6 @@ from tasks.models import Acknowledgement, Gold, Job, Season, Submission
 
 Status = Submission.Status
 
-#: Days on which runs were sent, the newest ones.
 DAYS = 30
 #: Jobs of the last days of which times are told.
 TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)

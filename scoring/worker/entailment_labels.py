@@ -40,10 +40,6 @@ MAX_MODEL = 200
 SAME_PAIR = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
 
 
-#: The program that reads a file of labels in a confined process.
-READ = "scoring.worker.reading:labels"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Imported:
     model: EntailmentModel
@@ -93,7 +89,7 @@ def read_labels(path: Path, filename: str, model: str, by: User | None) -> Given
 
 
 def _sent(path: Path, filename: str, by: User) -> entailment.LabelFile:
-    values = read_sent(READ, path, filename, by)
+    values = read_sent("scoring.worker.reading:labels", path, filename, by)
     read = entailment.LabelFile(values["model"])
     for premise, hypothesis, entailed, shown, line in values["labels"]:
         read.entailed[premise, hypothesis] = entailed

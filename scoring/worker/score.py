@@ -154,7 +154,6 @@ def _settle(job: Job, reason: Exception) -> None:
         settle(job, reason)
 
 
-#: The largest file that a scoring may write.
 MAX_FILE_MB = 1024
 
 
