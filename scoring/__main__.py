@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
-from scoring.offline import commands as offline
-from scoring.offline import declaring, terminal
-from scoring.offline import scoring as scorer
+from scoring.offline import commands as offline, declaring, scoring as scorer, terminal
 from scoring.offline.arguments import add_declared, say
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers

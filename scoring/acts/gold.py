@@ -12,8 +12,7 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from citeboard.core import storage
 from citeboard.core.words import counted, thousands

@@ -9,8 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.teams.models import Team, User
 from scoring.acts.declared import ActForm, MomentField, by_organisers, long_text
 from scoring.board import manual_scores
-from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
-from scoring.board.confirming import publish_erratum
+from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
 from scoring.board.snapshots import save_frozen_board
 from scoring.runs import confirming
 from tasks.models import Phase, Season

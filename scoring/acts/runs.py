@@ -7,8 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.teams.access import first_or_absent, team_for_lead, teams_of
 from citeboard.teams.models import User

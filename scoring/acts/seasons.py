@@ -7,8 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core.models import AuditEntry
 from citeboard.core.query import whole_number
@@ -20,8 +19,7 @@ from scoring.acts import declared
 from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
 from scoring.background.kinds import ask_for_archive
 from scoring.ops import group_mails
-from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON
-from scoring.ops.merging import merge_teams
+from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON, merge_teams
 from scoring.ops.undoing import take_back
 from tasks import models
 from tasks.jobs import acknowledging

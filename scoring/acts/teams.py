@@ -7,8 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.teams import membership

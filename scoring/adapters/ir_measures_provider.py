@@ -9,8 +9,7 @@ from typing import Any
 
 import ir_measures
 from ir_measures import Metric, measures, providers
-from ir_measures.providers.base import NOT_PROVIDED, Choices
-from ir_measures.providers.base import Any as AnyValue
+from ir_measures.providers.base import NOT_PROVIDED, Any as AnyValue, Choices
 
 from scoring.metrics.ranking import WHOLE, Ranking
 

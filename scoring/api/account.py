@@ -13,8 +13,7 @@ from rest_framework.response import Response
 from citeboard.core import health
 from citeboard.core.api import ABSENT
 from citeboard.core.database import SchemaState
-from citeboard.core.legal_pages import Notice
-from citeboard.core.legal_pages import notices as notices_of_site
+from citeboard.core.legal_pages import Notice, notices as notices_of_site
 from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
 from citeboard.teams.models import User

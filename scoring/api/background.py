@@ -15,8 +15,7 @@ from citeboard.core import storage
 from citeboard.core.api import CONFLICT, FORBIDDEN
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
-from scoring.acts import gold as acts
-from scoring.acts import human
+from scoring.acts import gold as acts, human
 from scoring.acts.seasons import MAKE_ARCHIVE
 from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.seasons import phase_to_organise

@@ -21,8 +21,7 @@ from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phas
 from scoring.api.serializers import form_of, mirror, serializer, text_list, typed
 from scoring.board.cache import phase_page
 from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
-from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
-from scoring.board.confirming import Confirmation, confirmation_of, errata_for
+from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, Confirmation, confirmation_of, errata_for
 from scoring.board.exports import described
 from scoring.board.manual_scores import figures_of, manual_scores_of
 from scoring.board.public_results import first_places
@@ -30,8 +29,7 @@ from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chos
 from scoring.board.standings import Board, Row, UnknownRules, standings
 from scoring.board.visibility import Audience, Visibility, audience_of
 from scoring.comparison.contenders import ReadQuery, SeveralQuery
-from scoring.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two
-from scoring.comparison.reading import several as several_runs
+from scoring.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two, several as several_runs
 from scoring.exchange import formats
 from scoring.exchange.results import Results
 from scoring.metrics.base import finite

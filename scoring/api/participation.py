@@ -12,8 +12,7 @@ from rest_framework.request import Request
 from citeboard.core.api import FORBIDDEN
 from citeboard.teams.api import person
 from citeboard.teams.models import Team, User
-from scoring.acts import phases as phase_acts
-from scoring.acts import seasons as acts
+from scoring.acts import phases as phase_acts, seasons as acts
 from scoring.acts.runs import CONFIRM, CONTEST
 from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.own_runs import RUN_CHANGED
@@ -26,8 +25,7 @@ from tasks.models import ExtraTries, Phase
 from tasks.registration import entries
 from tasks.registration.entries import acceptance_of, current_terms
 from tasks.seasons.access import listed_entries, may_help, season_for, season_to_organise, staff
-from tasks.seasons.announcements import close_report as close
-from tasks.seasons.announcements import readable_questions, report_abuse
+from tasks.seasons.announcements import close_report as close, readable_questions, report_abuse
 
 
 class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):

@@ -17,8 +17,7 @@ from scoring.acts.declared import numbered
 from scoring.api.operations import LetOutSerializer, get
 from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list, typed
 from scoring.board.exports import overall_values
-from scoring.board.public_results import FirstPlace, public_first_places
-from scoring.board.public_results import overall as overall_table
+from scoring.board.public_results import FirstPlace, overall as overall_table, public_first_places
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of

@@ -15,8 +15,7 @@ from citeboard.teams.access import members_in_order, team_for_lead, team_for_mem
 from citeboard.teams.api import person
 from citeboard.teams.membership import decline_mailed, mailed_invitation_for, secret_of
 from citeboard.teams.models import MailedInvitation, Membership, Team
-from scoring.acts import seasons as season_acts
-from scoring.acts import teams as acts
+from scoring.acts import seasons as season_acts, teams as acts
 from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.serializers import Address, address, mirror_of_model, serializer
 from scoring.board.public_results import Result, public_system, public_team

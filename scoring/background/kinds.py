@@ -19,8 +19,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.release import release

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from django.core.cache import caches
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.release import release
 from citeboard.core.words import listed

@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import thousands
 from scoring.board.comparisons import GoldPower, counted_units, gold_power

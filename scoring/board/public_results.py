@@ -12,8 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.cache import caches
 from django.http import Http404
 from django.utils.text import slugify
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 from numpy.typing import NDArray
 
 from citeboard.core.release import release

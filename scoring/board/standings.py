@@ -10,8 +10,7 @@ from typing import NamedTuple
 from django.core.cache import caches
 from django.db.models import Q
 from django.utils.timezone import now
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.teams.access import teams_of
 from scoring.board.cache import SECONDS, digest_of, phase_facts

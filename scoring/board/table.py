@@ -10,8 +10,7 @@ from html import escape
 from django.core.cache import caches
 from django.utils.formats import get_format
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_noop
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_noop
 
 from citeboard.core.instants import MONTHS
 from citeboard.core.words import in_decimals

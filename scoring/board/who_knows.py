@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from scoring.board.leak_budget import Budget, budget_of
 from scoring.models import Sheet

@@ -14,8 +14,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 from django.http import Http404
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
 from scoring.board import visibility

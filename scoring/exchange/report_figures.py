@@ -10,8 +10,7 @@ from typing import Any
 
 from django.db.models import Count, Min
 from django.db.models.functions import TruncDate
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.plain_text import plain
 from citeboard.teams.models import User

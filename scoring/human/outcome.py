@@ -11,8 +11,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core import audit
 from citeboard.core.refusals import Refused

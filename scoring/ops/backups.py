@@ -35,8 +35,7 @@ from citeboard.core.release import release
 from citeboard.teams.models import Team, User
 from scoring.board.standings import Board, standings
 from scoring.board.visibility import Audience
-from scoring.exchange.mounted import FOLDER as ARCHIVES
-from scoring.exchange.mounted import mounted_archives
+from scoring.exchange.mounted import FOLDER as ARCHIVES, mounted_archives
 from scoring.models import BoardOrder
 from scoring.ops.pruning import NamedFile, named_files
 from tasks.models import Phase, Season

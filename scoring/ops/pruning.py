@@ -26,8 +26,7 @@ from citeboard.core.words import counted
 from citeboard.teams.membership import forget_invitations
 from citeboard.teams.models import User
 from scoring import models
-from scoring.board import comparison_state as board_orders
-from scoring.board import monthly_ranks, snapshots
+from scoring.board import comparison_state as board_orders, monthly_ranks, snapshots
 from scoring.receipts import log as receipts
 from scoring.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring

@@ -6,8 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.deletion import ProtectedError
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry

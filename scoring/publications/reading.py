@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scoring.stats.finding import MEAN, OF, Conclusion
-from scoring.stats.finding import Figure as PrintedFigure
+from scoring.stats.finding import MEAN, OF, Conclusion, Figure as PrintedFigure
 from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, Table, near, one_of
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction

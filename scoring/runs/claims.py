@@ -4,8 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from scoring.board.comparisons import open_statistics
 from scoring.models import Evaluation

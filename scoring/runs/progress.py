@@ -6,8 +6,7 @@ from statistics import median
 
 from django.conf import settings
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, duration
 from scoring.models import Evaluation

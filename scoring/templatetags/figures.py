@@ -9,8 +9,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from citeboard.core.instants import MONTHS
 from citeboard.core.middleware import ENGLISH

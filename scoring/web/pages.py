@@ -12,16 +12,14 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.cache import caches
 from django.core.exceptions import ValidationError
-from django.core.paginator import Page as Leaf
-from django.core.paginator import Paginator
+from django.core.paginator import Page as Leaf, Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.http import content_disposition_header
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.legal_pages import notices

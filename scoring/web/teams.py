@@ -21,8 +21,7 @@ from citeboard.core.words import sentence
 from citeboard.teams import membership
 from citeboard.teams.access import first_or_absent, members_in_order, team_for_member, teams_of
 from citeboard.teams.models import MailedInvitation, Team, User
-from scoring.acts import seasons as acts
-from scoring.acts import teams as team_acts
+from scoring.acts import seasons as acts, teams as team_acts
 from scoring.board.charts import history
 from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at
 from scoring.board.formatting import interval, metric_label, score_text

@@ -23,8 +23,7 @@ from citeboard.core.confined.limits import Limits, begin_next_step, die_with_par
 from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
 from citeboard.core.confined.rights import MEANS, Rights, give_up_calls, give_up_files
 from scoring.metrics.base import Floats
-from scoring.metrics.own import CALL, Call, answered
-from scoring.metrics.own import PROGRAM as MEASURE
+from scoring.metrics.own import CALL, PROGRAM as MEASURE, Call, answered
 from tasks.types.declared.own_measures import failed, use
 
 #: Exit codes that are the offline scorer's own words, for a refused run and for a model it lacks.

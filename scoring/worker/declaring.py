@@ -8,8 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.http import Http404
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit, confinement, storage
 from citeboard.core.refusals import Refused

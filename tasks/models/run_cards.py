@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from django.utils.translation import gettext, gettext_lazy
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext, gettext_lazy, gettext_noop as _
 
 YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 

@@ -7,8 +7,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import CASCADE, PROTECT, SET_NULL, CheckConstraint, Q, UniqueConstraint
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from citeboard.core.lookalikes import Skeleton
 from citeboard.core.models import late_json, late_text

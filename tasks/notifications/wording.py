@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.instants import WITHOUT_END
 from citeboard.core.words import counted, listed, thousands

@@ -6,8 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.http import Http404
 from django.utils.functional import Promise
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core import audit
 from citeboard.core.instants import WITHOUT_END, NoInstant, read_instant, zone_of

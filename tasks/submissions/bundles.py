@@ -8,8 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.confined.turns import PoolFull, Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload

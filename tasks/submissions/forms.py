@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.words import counted, listed

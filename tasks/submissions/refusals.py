@@ -3,8 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.instants import utc_minute
 from citeboard.core.refusals import Refused

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from scoring.offline.parts import read_part
-from scoring.offline.scoring import Scoring
-from scoring.offline.scoring import score as score_offline
+from scoring.offline.scoring import Scoring, score as score_offline
 from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, run_copy
 from scoring.worker.release import drawn_part, told_of

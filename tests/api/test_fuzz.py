@@ -16,8 +16,7 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from drf_spectacular.generators import SchemaGenerator
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from citeboard.core import audit
 from citeboard.teams.membership import add_member, invite_by_mail

@@ -8,8 +8,7 @@ from pathlib import Path
 from citeboard.core import storage
 from scoring.board.standings import standings
 from scoring.models import Evaluation, LogEntry
-from scoring.offline.scoring import Scoring
-from scoring.offline.scoring import score as score_offline
+from scoring.offline.scoring import Scoring, score as score_offline
 from scoring.receipts import log
 from tasks.models import Job, Submission
 from tests.faults.serving import until

@@ -7,8 +7,7 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from scoring.ops.accounts import own_data
 from tasks.models import Question, Report, Season
-from tasks.seasons import announcements as questions
-from tasks.seasons import announcements as reports
+from tasks.seasons import announcements as questions, announcements as reports
 from tasks.seasons.announcements import answer, ask
 from tests import factories
 from tests.api.conftest import API

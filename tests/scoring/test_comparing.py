@@ -12,8 +12,7 @@ from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.standings import standings
 from scoring.models import BoardOrder, Comparison, Evaluation
-from scoring.offline.compare import compare as compare_offline
-from scoring.offline.compare import read_runs
+from scoring.offline.compare import compare as compare_offline, read_runs
 from scoring.stats.significance import trials_for
 from scoring.worker import compare_board
 from tasks.jobs import engine, leases

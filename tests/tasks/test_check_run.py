@@ -9,8 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from citeboard.core.confined import UPLOAD
 from tasks.gold.gold_files import index_of

@@ -30,8 +30,8 @@ from scoring.ops.accounts import delete_account, own_data
 from tasks.jobs.mails import mail_state, send_mails, try_again
 from tasks.models import Job, JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind
-from tasks.registration.entries import MAX_WAITING as MAX_ASKED
 from tasks.registration.entries import (
+    MAX_WAITING as MAX_ASKED,
     AlreadyInAnotherTeam,
     EntryRefused,
     accept_request,

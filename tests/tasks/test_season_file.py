@@ -3,8 +3,7 @@
 import tomllib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tasks.models import Phase, Season
 from tasks.types.toml_lines import KeyLines

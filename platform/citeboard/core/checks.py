@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
-from django.core.checks import Warning as Caution
+from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
 # Read by the tests and by nothing else.
 _NAMES_FOR_TESTS = "AXE SHARED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL TEST_ROOT"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.confined import UPLOAD
 from citeboard.core.confined.limits import Limits

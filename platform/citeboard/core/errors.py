@@ -16,8 +16,7 @@ from django.views.defaults import bad_request as bad_request_page
 from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import exception_handler as rest_exception_handler
-from rest_framework.views import set_rollback
+from rest_framework.views import exception_handler as rest_exception_handler, set_rollback
 
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.outages import outage_of

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 
 import redis
 from django.conf import settings
-from django.db import Error as DatabaseTrouble
-from django.db import connection
+from django.db import Error as DatabaseTrouble, connection
 from django.http import HttpRequest, JsonResponse
 from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache

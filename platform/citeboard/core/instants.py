@@ -4,8 +4,7 @@ import datetime as dt
 import re
 from zoneinfo import ZoneInfo
 
-from django.utils.translation import gettext as _
-from django.utils.translation import pgettext_lazy as in_context
+from django.utils.translation import gettext as _, pgettext_lazy as in_context
 
 #: Anywhere on Earth: a day is over when it is over in the westernmost zone.
 AOE = "AoE"

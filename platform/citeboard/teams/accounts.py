@@ -21,8 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone, translation
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext, gettext_lazy, gettext_noop
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, gettext as _, gettext_lazy, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST

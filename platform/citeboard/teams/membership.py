@@ -21,8 +21,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.text import slugify
-from django.utils.translation import gettext
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, gettext as _
 
 from citeboard.core import audit
 from citeboard.core.actions import INVITED

@@ -8,8 +8,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.core.management.color import no_style
-from django.db import Error as DatabaseTrouble
-from django.db import connection, connections, transaction
+from django.db import Error as DatabaseTrouble, connection, connections, transaction
 from django.db.models import JSONField, Model
 
 from citeboard.core.database import schema_state

@@ -9,8 +9,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import text_from
 from scoring.board import charts, label_shares

@@ -9,8 +9,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import number_from, text_from
 from scoring.board.cache import HTML, phase_page

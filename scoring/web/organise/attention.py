@@ -10,8 +10,7 @@ from typing import Any, Self
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils.timezone import now
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.audit import history
 from citeboard.core.words import counted, listed

@@ -9,8 +9,7 @@ from django.core import signing
 from django.core.files import File
 from django.http import Http404, HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import storage
 from citeboard.core.words import counted

@@ -6,13 +6,11 @@ from typing import Any
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.acts import gold as acts
-from scoring.acts import human
+from scoring.acts import gold as acts, human
 from scoring.background.kinds import jobs_of, run_to_judge
 from scoring.board.formatting import dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE

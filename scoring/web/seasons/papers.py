@@ -16,8 +16,7 @@ from scoring.background.kinds import ask_for_paper, is_current, kept_paper, movi
 from scoring.board import exports
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.formatting import dimension_label, metric_label, ranks
-from scoring.board.public_results import Overall
-from scoring.board.public_results import overall as overall_table
+from scoring.board.public_results import Overall, overall as overall_table
 from scoring.board.standings import Board
 from scoring.exchange.citations import of_paper
 from scoring.exchange.figure_files import figure_response

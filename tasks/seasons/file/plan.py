@@ -7,8 +7,7 @@ from typing import Any, Protocol, cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core.audit import as_json
 from citeboard.core.refusals import Refused

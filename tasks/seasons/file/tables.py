@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.instants import NoInstant, in_utc, on_clocks, read_instant
 from tasks.types import Problem

@@ -11,8 +11,7 @@ from itertools import chain, groupby, product
 from typing import Any
 
 from tasks.types import base
-from tasks.types.clsumm import options as shared
-from tasks.types.clsumm import topics as folders
+from tasks.types.clsumm import options as shared, topics as folders
 from tasks.types.clsumm.annotation import tags_removed
 from tasks.types.clsumm.runs import is_json_run, some
 from tasks.types.files import Files, InputFile

@@ -14,8 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.clsumm import annotation as reading
-from tasks.types.clsumm import citances as cited
+from tasks.types.clsumm import annotation as reading, citances as cited
 from tasks.types.files import Files, InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded, unescaped

@@ -1,9 +1,7 @@
 """CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
 
 from tasks.types.base import CORRECTED, ENGINE, SENTENCES, Options, Pairs, Split, TaskType
-from tasks.types.clsumm import options as shared
-from tasks.types.clsumm import pairs as pairing
-from tasks.types.clsumm import runs, topics
+from tasks.types.clsumm import options as shared, pairs as pairing, runs, topics
 from tasks.types.clsumm.runs import Run, accepts_citances
 from tasks.types.clsumm.summaries import held_summaries
 from tasks.types.clsumm.topics import is_topic_file

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from tasks.types import clsumm_1a
 from tasks.types.base import CORRECTED, LABELS, Index, Options, Pairs, Split
-from tasks.types.clsumm import options as shared
-from tasks.types.clsumm import runs
+from tasks.types.clsumm import options as shared, runs
 from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has_reference, merged_facets
 from tasks.types.clsumm.pairs import CitancePair, classes_of, pair_citances, show_facets
 from tasks.types.clsumm.runs import Run, accepts_facets

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from citeboard.core.confined import pool as pool_module
-from citeboard.core.confined import probe, rights
+from citeboard.core.confined import pool as pool_module, probe, rights
 from citeboard.core.confined.pool import LimitExceeded, ProgramFailed
 from citeboard.core.confined.rights import LANDLOCK, SECCOMP
 from tests.core.confined.conftest import LIMITS, make_pool, result

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from citeboard.core.confined import pool as pool_module
-from citeboard.core.confined import turns as turns_module
+from citeboard.core.confined import pool as pool_module, turns as turns_module
 from citeboard.core.confined.pool import LimitExceeded, ServerLost
 from citeboard.core.confined.turns import HourUsed, PoolFull, Sender, Turns
 from tests.core.confined.conftest import LIMITS, make_pool, result, work

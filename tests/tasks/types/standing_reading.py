@@ -50,8 +50,7 @@ from tasks.types.run_forms import (
 )
 from tasks.types.text import decoded, json_kind, json_lines, length_class, unescaped
 from tasks.types.toml_lines import KeyLines, table, toml_fault, value_text
-from tests.scoring.standing_numbers import DECLARED as FORMS
-from tests.scoring.standing_numbers import ROOT, digest, rounded, said, samples, written
+from tests.scoring.standing_numbers import DECLARED as FORMS, ROOT, digest, rounded, said, samples, written
 
 FILE = Path(__file__).with_suffix(".json")
 WORDS = [

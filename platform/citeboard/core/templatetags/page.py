@@ -10,13 +10,11 @@ from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import get_language, gettext, gettext_noop as _
 
 from citeboard.core import words
 from citeboard.core.instants import MONTHS, WITHOUT_END, written_instant, zone_name, zone_of
-from citeboard.core.legal_pages import Notice
-from citeboard.core.legal_pages import notices as notices_of_site
+from citeboard.core.legal_pages import Notice, notices as notices_of_site
 from citeboard.core.markdown import rendered
 from citeboard.core.middleware import ENGLISH
 
