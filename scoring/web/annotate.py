@@ -24,6 +24,7 @@ SCORES = range(LOWEST, HIGHEST + 1)
 
 @signed_in.page("human/annotations.html")
 def own_sheets(request: HttpRequest, user: User) -> Answer:
+    """The sheets that the viewer rates."""
     annotators = Annotator.objects.filter(user=user).select_related("sheet__phase__task__season")
     lines = [
         {"annotator": annotator, "rated": annotator.rated, "texts": texts_for(annotator).count()}

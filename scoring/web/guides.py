@@ -170,6 +170,7 @@ def _found(slug: str) -> Mounted:
 
 @require_safe
 def receipt_log(request: HttpRequest) -> HttpResponse:
+    """Newest entries first."""
     head = log.head()
     context = {
         "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},

@@ -58,6 +58,7 @@ def robots(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
+    """The pages that everybody may read."""
     urls = "".join(f"<url><loc>{escape(address)}</loc></url>\n" for address in _public_pages())
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SCHEMA}">\n{urls}</urlset>\n'
     return HttpResponse(content, content_type="application/xml; charset=utf-8")
@@ -101,6 +102,7 @@ def calendar(request: HttpRequest, season: str) -> HttpResponse:
 
 @require_safe
 def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The runs that stand on the board, and the versions of the gold."""
     found = phase_for(None, season, task, phase)
     if visibility_of(found, Audience.PUBLIC) == Visibility.NOTHING:
         raise Http404("The board of this phase is not published.")

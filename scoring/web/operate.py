@@ -47,6 +47,7 @@ def report(request: HttpRequest, user: User) -> Answer:
 
 @staff.page("reports.html")
 def reports(request: HttpRequest, user: User) -> Answer:
+    """Open ones first."""
     rows = Report.objects.select_related("reported_by", "closed_by")
     ordered = rows.order_by(F("closed_at").desc(nulls_first=True), "-reported_at", "-pk")
     return {"page": leaf(request, ordered)}
@@ -60,6 +61,7 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 
 @staff.page("measures.html")
 def measures(request: HttpRequest, user: User) -> Answer:
+    """Those that wait first."""
     rows = MeasuresFile.objects.select_related("season", "brought_by")
     ordered = rows.order_by(F("approved_at").asc(nulls_first=True), "-brought_at", "-pk")
     return {"page": leaf(request, ordered)}

@@ -170,6 +170,7 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 @pages.entering.act("season season")
 def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    """Leave a season again, before the team has sent a run."""
     team = team_for_member(request.user, request.POST.get("team", ""))
     entries = Registration.objects.filter(season=season, team=team)
     registration = first_or_absent(entries, _("The team takes no part in this season."))

@@ -62,6 +62,7 @@ def classes_file(request: HttpRequest, season: str, task: str, phase: str, form:
 
 @require_safe
 def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The table of the page whose query this is."""
     board = _with_systems(request, season, task, phase)
     query = BoardQuery.of(request.GET)
     dimension, metric = differences.shown_classes(board, query)
@@ -290,6 +291,7 @@ def board_card(request: HttpRequest, season: str, task: str, phase: str) -> Http
 
 @require_safe
 def season_card(request: HttpRequest, season: str) -> HttpResponse:
+    """The picture of a season: the first of each of its boards that shows anybody."""
     found = season_for(None, season)
     phases = looked_up(Phase.objects.filter(task__season=found).select_related("task__season"))
     rows = [

@@ -101,6 +101,7 @@ GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
 
 @require_safe
 def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) -> HttpResponseBase:
+    """A version of the gold, once it is nobody's secret."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     own = Gold.objects.filter(task=found.task_id, split=found.split, number=number).first()
@@ -114,6 +115,7 @@ def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) 
 def standing_run(
     request: HttpRequest, season: str, task: str, phase: str, submission: int
 ) -> HttpResponseBase:
+    """The file of a run that stands on the board, where the gold is given out too."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     run = open_run(found, person, submission)
@@ -195,6 +197,7 @@ def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
 
 @phase_readers.page()
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
+    """Of the newest version, or of the one that the address names."""
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:
         raise Http404(_("The board of this phase is not published."))

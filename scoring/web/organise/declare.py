@@ -224,6 +224,7 @@ def _without_empty(values: Told) -> Told:
 
 @organisers.form("organise/declare.html", "settings", back="organise-settings season")
 def declare(request: SignedInRequest, season: Season, task: Task | None = None) -> Answer:
+    """A new task from its gold, or the declaration of one that is there."""
     if task is not None and not task.declaration_id:
         raise Http404(_("The task is a built-in type."))
     context: Told = {"edits": task}

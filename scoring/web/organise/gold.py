@@ -40,6 +40,7 @@ from tasks.types.problems import capped
 
 @pages.organisers.form("organise/gold.html", "gold")
 def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    """Versions of the gold, a new one, and how far the runs have been scored against it."""
     form = acts.GoldForm(**pages.sent(request), of=season)
     context: dict[str, Any] = {}
     if form.is_valid():
@@ -106,6 +107,7 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
 
 @pages.organisers.page("organise/power.html", "gold")
 def power(request: HttpRequest, season: Season) -> pages.Answer:
+    """How large a test set must be for differences of the organisers' choice."""
     form = PlanForm(season, request.GET if "source" in request.GET else None)
     plan = form.plan() if form.is_valid() else None
     if plan is None:
@@ -116,6 +118,7 @@ def power(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page("organise/baselines.html", "baselines")
 def listed(request: HttpRequest, season: Season) -> pages.Answer:
+    """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     ordered = phases.select_related("task__season").order_by("task__position", "position", "opens")
     return {"phases": [_phase_lines(phase) for phase in ordered], "has_papers": has_papers()}
@@ -199,6 +202,7 @@ def _line(name: str, season: Season) -> dict[str, Any]:
 
 @pages.organisers.page()
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
+    """What the season's runs, or one of them, wait to have decided: passages and claims, word for word."""
     waiting = _waiting(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:

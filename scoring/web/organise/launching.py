@@ -15,6 +15,7 @@ calendar = fills(CALENDAR, "organise/calendar.html", "calendar", "organise-calen
 
 @organisers.form("organise/launch.html", "launch")
 def launch(request: SignedInRequest, season: Season) -> Answer:
+    """The checklist, with the gold of all splits that have none and what is done for all tasks at once."""
     form = FirstGoldForm(**sent(request), of=season)
     if form.is_valid() and (published := form.publish(request.user)):
         words = _("Gold of %(splits)s is published.") % {"splits": counted(published, "split")}

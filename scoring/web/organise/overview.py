@@ -116,6 +116,7 @@ def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
+    """The files of the runs that stand on a phase's board under the rules that rank."""
     content = counting_runs_archive(standings(phase, request.user))
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     return pages.private(FileResponse(content, as_attachment=True, filename=name))

@@ -91,6 +91,7 @@ def edit(
 
 @pages.organisers.act("organise-settings season")
 def delete(request: pages.SignedInRequest, season: Season, what: str, number: int) -> pages.Answer:
+    """A task or a phase that has no runs."""
     deleted: Task | Phase
     if what == "task":
         deleted, act = get_object_or_404(Task, pk=number, season=season), acts.DELETE_TASK
@@ -319,6 +320,7 @@ clone = pages.fills(
 
 @pages.Pages(creator_of_seasons).form("organise/file.html", "file")
 def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
+    """The same for a season that is not there yet; for staff."""
     return _answered(request, None)
 
 

@@ -134,6 +134,7 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
 
 @phase_readers.page()
 def all_instances(request: HttpRequest, phase: Phase) -> Answer:
+    """What all systems of a board got wrong, or right."""
     query = InstancesQuery.of(request.GET)
     board = board_of(phase, request.user, query.rules, None)
     context: dict[str, Any] = place_of(phase) | {"rules": board.rules, "gold": board.gold, "is_all": True}

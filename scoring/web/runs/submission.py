@@ -290,6 +290,7 @@ def _with_claims(viewer: object, pk: int) -> Submission:
 
 @Pages(_with_claims, "pk", is_public=True).page("runs/claims.html")
 def claims(request: HttpRequest, run: Submission) -> Answer:
+    """Response by response why its recall and precision are what they are."""
     viewer, audience = request.user, visibility.audience_of(run.phase, request.user)
     latest = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
     evaluations = {rules: evaluation for rules, evaluation in latest.items() if has_claims(evaluation)}

@@ -197,6 +197,7 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: User) -> Outcome |
 
 @entering.form("runs/season_upload.html")
 def season_upload(request: SignedInRequest, season: Season) -> Answer:
+    """One file to every task of a season whose format it carries."""
     teams = list(entered_teams(request.user, season))
     if not teams:
         return _no_team(request, season)

@@ -78,6 +78,7 @@ def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
 
 @season_readers.page("publications/reproduced.html")
 def reproduced(request: HttpRequest, season: Season) -> Answer:
+    """A season's published tables beside what the same systems score on its boards."""
     tasks = list(season.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
         raise Http404(_("Nothing of this season is computed again beside published results."))
@@ -123,6 +124,7 @@ def _whole(table: ReportedTable) -> dict[str, Any]:
 
 @season_readers.page("seasons/overview_paper.html")
 def overview_paper(request: HttpRequest, season: Season) -> Answer:
+    """A season's tables, charts and facts for its overview paper, for everybody who may see them."""
     query = PaperQuery.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
     made, moving = kept_paper(paper), moving_paper(paper)
@@ -201,6 +203,7 @@ ranked_seasons = Pages(_ranked, "season", context=lambda season: {"season": seas
 
 @ranked_seasons.page("seasons/overall.html")
 def overall(request: HttpRequest, season: Season) -> Answer:
+    """Teams over all tasks of the season, where its organisers want that."""
     table = _overall(request, season)
     lines = []
     for row in table.rows:
