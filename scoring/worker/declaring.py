@@ -89,7 +89,7 @@ def new_task(
     task_type = read_declaration(files)
     assert task_type.declared is not None
     slug = task_type.declared.name
-    kept = _packed(Task(season=season, slug=slug), task_type, stored, filename, by)
+    packed = _packed(Task(season=season, slug=slug), task_type, stored, filename, by)
     prefix = f"tasks.{slug}"
     values: dict[str, Any] = {
         f"{prefix}.title": task_type.title,
@@ -104,7 +104,7 @@ def new_task(
         task = Task.objects.select_related("season").get(season=season, slug=slug)
         task.declaration = keep(task_type)
         Task.objects.filter(pk=task.pk).update(declaration=task.declaration)
-        made = publish_packed(splits=[(task, SPLIT)], packed=[kept], reason=_("First release."), by=by)
+        made = publish_packed(splits=[(task, SPLIT)], packed=[packed], reason=_("First release."), by=by)
     score_new(made, by=by)
     if task_type.declared.baselines:
         phase = Phase.objects.select_related("task__season").get(task=task, slug=PHASE)

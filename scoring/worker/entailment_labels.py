@@ -103,10 +103,10 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
         EntailmentModel.objects.get_or_create(name=given.model, season=season)
         # Whoever else brings labels of this model waits here.
         deciding = list(EntailmentModel.objects.select_for_update().deciding(given.model, season))
-        kept = deciding[0]
+        model = deciding[0]
         known = _known(deciding, given)
         source = LabelImport.objects.create(
-            model=kept,
+            model=model,
             filename=safe_filename(file.filename),
             sha256=file.sha256,
             added=len(given.entailed) - len(known),
@@ -114,17 +114,17 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
             imported_by=by,
         )
         rows = [
-            EntailmentLabel(model=kept, premise=key[0], hypothesis=key[1], entailed=entailed, source=source)
+            EntailmentLabel(model=model, premise=key[0], hypothesis=key[1], entailed=entailed, source=source)
             for key, entailed in given.entailed.items()
             if key not in known
         ]
         EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
         if source.added:
-            EntailmentModel.objects.filter(pk=kept.pk).update(decided=kept.decided + source.added)
+            EntailmentModel.objects.filter(pk=model.pk).update(decided=model.decided + source.added)
             if season is not None:
-                facts = {"labels": source.added, "model": kept}
+                facts = {"labels": source.added, "model": model}
                 audit.record("labels-imported", actor=by, subject=source, place=season, facts=facts)
-    return Imported(model=kept, added=source.added, known=source.known, resumed=0)
+    return Imported(model=model, added=source.added, known=source.known, resumed=0)
 
 
 def go_on(stored: Imported, file: GivenLabels) -> int:

@@ -399,10 +399,10 @@ def record_scores(
     Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
 
     def forget_earlier_attempts() -> None:
-        folder, _, kept = statistics.partition("/")
-        job_prefix = "-".join(kept.split("-")[:2])
+        folder, _, current = statistics.partition("/")
+        job_prefix = "-".join(current.split("-")[:2])
         for other in storage.statistics.listdir(folder)[1]:
-            if other != kept and other.startswith(f"{job_prefix}-"):
+            if other != current and other.startswith(f"{job_prefix}-"):
                 storage.statistics.delete(f"{folder}/{other}")
 
     transaction.on_commit(forget_earlier_attempts, robust=True)

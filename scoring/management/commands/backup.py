@@ -27,8 +27,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--bucket", metavar="s3://BUCKET/…", help="send it to a bucket too, each content of a file once"
         )
-        kept = "remove all but the N newest backups, here and in the bucket"
-        parser.add_argument("--keep", type=int, metavar="N", help=kept)
+        text = "remove all but the N newest backups, here and in the bucket"
+        parser.add_argument("--keep", type=int, metavar="N", help=text)
 
     def handle(self, *args: Any, **options: Any) -> None:
         target, keep = options["target"].absolute(), options["keep"]

@@ -197,8 +197,8 @@ judged_runs = pages.Pages(
 
 
 def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
-    kept = JudgedRun.objects.select_related("submission__phase__task", "imported_by")
-    judged = kept.filter(submission=run).first()
+    runs = JudgedRun.objects.select_related("submission__phase__task", "imported_by")
+    judged = runs.filter(submission=run).first()
     jobs = jobs_of(run.phase.task.season, Kind.JUDGEMENTS, submission=run.pk)
     return {"jobs": jobs, **(_compared(judged) if judged else {})}
 
