@@ -252,8 +252,7 @@ class _Writing:
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels say something of the gold, so they go with it.
         is_given = any(gold.digest == kept.gold.digest and self._has_gold(gold) for gold in self.golds)
-        files = self.option_files.of(options) if is_given else {}
-        return {**printed, "files": files}
+        return {**printed, "files": self.option_files.of(options) if is_given else {}}
 
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows

@@ -114,8 +114,7 @@ def ask_for_dry_runs(season: Season, scorings: Sequence[Mapping[str, Any]], by: 
 def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
     tried: list[tuple[Mapping[str, Any], Board, Row]] = []
     for scoring in job.given["scorings"]:
-        phase = Phase.objects.select_related("task__season").get(pk=scoring["phase"])
-        board = standings(phase, by)
+        board = standings(Phase.objects.select_related("task__season").get(pk=scoring["phase"]), by)
         competing = [row for row in board.systems if row.competes]
         best = [*competing[:BEST], *(row for row in board.systems if row.is_baseline)]
         rows = best if job.given["part"] == "best" else competing[BEST:]
@@ -252,8 +251,7 @@ def state_of(paper: OverviewPaper) -> str:
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:
-    phases = Phase.objects.filter(task__season=paper.season).select_related("task__season")
-    return list(phases.order_by("pk"))
+    return list(Phase.objects.filter(task__season=paper.season).select_related("task__season").order_by("pk"))
 
 
 def _viewer(paper: OverviewPaper) -> User | None:

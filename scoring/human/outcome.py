@@ -66,8 +66,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise Refused(_("the sheet is published already"))
-        first = Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False)
-        if not first.exists():
+        if not Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False).exists():
             raise Refused(_("nobody has rated anything on the sheet yet"))
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
@@ -114,15 +113,13 @@ def _note(sheet: Sheet, by: User, key: str, **facts: str) -> None:
 
 
 def _scores(sheet: Sheet) -> Iterator[HumanScore]:
-    first = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
-    annotators = first.distinct().count()
+    annotators = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False).distinct().count()
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
         # From which distance an adjudicator decided, and on how many texts; nothing where none could.
         distance = sheet.adjudicated_from
         adjudicated = {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]} if distance else {}
-        rated = final_ratings(sheet, criterion)
-        own = [(one.run, one.position - 1, one.value) for one in rated]
+        own = [(one.run, one.position - 1, one.value) for one in final_ratings(sheet, criterion)]
         for run, mean in means(own, sheet.instances.count()).items():
             parts = {
                 **human_columns.column_parts(sheet),

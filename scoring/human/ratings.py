@@ -40,8 +40,7 @@ class Given:
 def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
     """In the place of earlier ones; returns how many. Raises RatingsRefused where the sheet is published."""
     with transaction.atomic():
-        sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
-        if not sheet.is_open:
+        if not Sheet.objects.select_for_update().get(pk=annotator.sheet_id).is_open:
             raise RatingsRefused([Problem(message=_("the sheet is published and takes no more ratings"))])
         texts = dict(texts_for(annotator).values_list("code", "pk"))
         if undisputed := [rating.code for rating in ratings if rating.code not in texts]:

@@ -59,8 +59,7 @@ def _text(shown: str) -> str:
     with Path(UPLOAD).open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        message = f"the file is larger than {MAX_BYTES >> 20} MB"
-        raise InputRefused([Problem(file=shown, message=message)])
+        raise InputRefused([Problem(file=shown, message=f"the file is larger than {MAX_BYTES >> 20} MB")])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:

@@ -104,8 +104,7 @@ def ask_first(
     passed_over = ("csrfmiddlewaretoken", SHOWN, *GOING_ON, *dict(stored))
     lists = [(name, values) for name, values in request.POST.lists() if name not in passed_over]
     posted = [(name, one) for name, values in lists for one in values] + list(stored)
-    files = () if stored else request.FILES
-    shown = {"rehearsal": rehearsal, "posted": posted, "files": files, **context}
+    shown = {"rehearsal": rehearsal, "posted": posted, "files": () if stored else request.FILES, **context}
     # Of a season that is yet to be made there are no pages of organisers.
     template = "organise/rehearsal.html" if "season" in context else "organise/rehearsal_of_draft.html"
     return render(request, template, shown, status=409)

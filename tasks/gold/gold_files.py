@@ -150,8 +150,7 @@ def index_file(gold: Gold) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as draft:
         storage.local_copy(storage.gold, gold.index, Path(draft)).rename(path)
-    indexes = sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)
-    for old in indexes[:-MAX_INDEXES]:
+    for old in sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)[:-MAX_INDEXES]:
         old.unlink(missing_ok=True)
     return path
 
@@ -184,8 +183,7 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
 def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     """Its files go where no other version has them; of a split with phases the newest stays."""
     with transaction.atomic():
-        season = gold.task.season
-        with nothing_early(season, by=by):
+        with nothing_early(gold.task.season, by=by):
             deleted = _locked(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)

@@ -63,8 +63,7 @@ def prepare_gold(
     _refuse_shared_names(members)
     odd = Findings()
     odd.name(keys_in(split.index))
-    whole = [(split.digest, split.digest)]
-    contents = task_type.contents(members, split) if task_type.contents else whole
+    contents = task_type.contents(members, split) if task_type.contents else [(split.digest, split.digest)]
     scored = b"".join(_digests(contents, odd))
     also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
     units = list(_units(task_type, split, checked)) if split.instances <= MAX_LOOKED_AT else []
@@ -77,8 +76,7 @@ def prepare_gold(
     (folder / CONTENT).write_bytes(scored)
     (folder / HELD).write_bytes(scored + also_held)
     papers = sorted({unit for unit, name in units if unit != name})
-    digests = b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers)
-    (folder / PAPERS).write_bytes(digests)
+    (folder / PAPERS).write_bytes(b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers))
     public = task_type.public_files(files, checked)
     write_archive(folder / PUBLIC, [(name, partial(io.BytesIO, content)) for name, content in public])
     packed = task_type.gold_of(open_input(folder / GOLD, shown=GOLD), checked)

@@ -81,8 +81,7 @@ class Holder:
         if not self.phases:
             return None
         released = min(phase.inputs_released_at for phase in self.phases)
-        ends = [_later(released, at), *_ends(self.phases, kind, at, asked)]
-        return max(filter(None, ends), default=None)
+        return max(filter(None, [_later(released, at), *_ends(self.phases, kind, at, asked)]), default=None)
 
 
 def _ends(phases: Iterable[Phase], kind: Kind, at: dt.datetime, asked: Phase) -> Iterator[dt.datetime | None]:
@@ -126,8 +125,7 @@ class Secrecy:
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> dt.datetime | None:
         """The instant from which it is free, `NEVER` where there is none; None of what is free now."""
-        binding = self.binding(kind, at=at, version=version)
-        return max((end for end, _ in binding), default=None)
+        return max((end for end, _ in self.binding(kind, at=at, version=version)), default=None)
 
     def free_from(self, kind: Kind) -> dt.datetime | None:
         """When the content is free, its own phases and all others asked: `NEVER`, or None if that is now."""

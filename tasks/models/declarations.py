@@ -56,8 +56,7 @@ def may_be_run(text: str) -> bool:
 def keep(task_type: TaskType) -> Declaration:
     assert task_type.declared is not None, "a built-in type is no row"
     files = dict(task_type.declared.files)
-    text = json.dumps(files, ensure_ascii=False, sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(files, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
     facts = {"slug": task_type.slug, "files": files}
     row, _ = Declaration.objects.get_or_create(digest=digest, defaults=facts)
     return row

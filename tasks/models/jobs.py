@@ -137,8 +137,7 @@ class Job(models.Model):
     @classmethod
     def to_post(cls, kind: Kind, number: int, at: dt.datetime, due_at: dt.datetime) -> list[Job]:
         facts = {"kind": kind, "priority": cls.Priority.POST, "created_at": at, "due_at": due_at}
-        jobs = (cls(**facts) for _ in range(number))
-        return cls.all_kinds.bulk_create(jobs)
+        return cls.all_kinds.bulk_create(cls(**facts) for _ in range(number))
 
     @property
     def writes_run(self) -> bool:

@@ -43,8 +43,7 @@ def notify(
     mails = [person for person, channel in told.items() if channel == Channel.MAIL]
     with transaction.atomic():
         due = now if kind in OF_DATES else due_at(event, now)
-        posted = models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due)
-        jobs = dict(zip(mails, posted, strict=True))
+        jobs = dict(zip(mails, models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due), strict=True))
         rows = [
             models.Notification(user_id=person, job=jobs.get(person), **columns)
             for person, channel in told.items()
@@ -254,8 +253,7 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
         event = f"phase-{phase.pk}-closes-{phase.closes.timestamp()}"
         if not models.Notification.objects.filter(event=event).exists():
             people = participants_of(phase.task.season)
-            facts = {"closes": as_json(phase.closes)}
-            told += notify(Kind.DEADLINE, event, people, phase=phase, facts=facts)
+            told += notify(Kind.DEADLINE, event, people, phase=phase, facts={"closes": as_json(phase.closes)})
     return told
 
 

@@ -269,8 +269,7 @@ def _season(told: Notification) -> str:
 
 def _instant(written: str) -> str:
     at = dt.datetime.fromisoformat(written)
-    aoe = f"{at.astimezone(AOE):%Y-%m-%d %H:%M} AoE"
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC ({aoe})"
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC ({at.astimezone(AOE):%Y-%m-%d %H:%M} AoE)"
 
 
 def _limit(limits: list[Any]) -> str:

@@ -281,8 +281,7 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     for part in parts:
         about = own[part.phase.task.type].before(part.findings.about)
         lacking = run_card.missing_warnings(part.phase, about) if part.is_good else []
-        findings_too = replace(part.findings, problems=[*part.problems, *lacking])
-        checked.append(replace(part, findings=findings_too))
+        checked.append(replace(part, findings=replace(part.findings, problems=[*part.problems, *lacking])))
     return checked
 
 

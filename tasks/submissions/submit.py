@@ -261,8 +261,7 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        limits = [left for left in (self.left_today, self.left_in_total) if left is not None]
-        return min(limits, default=None)
+        return min([left for left in (self.left_today, self.left_in_total) if left is not None], default=None)
 
 
 def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:

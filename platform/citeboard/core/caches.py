@@ -31,8 +31,7 @@ class SharedCache(BaseCache):
         instead = params["OPTIONS"]["instead"]
         # An idle connection may have been closed by the server, so that one is tried twice.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
-        options = {**waits, "retry": Retry(NoBackoff(), 1)}
-        self._redis = RedisCache(location, {**params, "OPTIONS": options})
+        self._redis = RedisCache(location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}})
         self._instead: BaseCache = import_string(instead["BACKEND"])(instead.get("LOCATION", ""), {})
         self._away_until = 0.0
         self._what = REDIS if location == settings.REDIS_URL else CACHE

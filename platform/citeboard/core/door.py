@@ -153,8 +153,7 @@ class Door:
 
     def _leave(self, visit: Visit) -> None:
         if any(other.account != visit.account for other in self._waiting):
-            took = min(time.monotonic() - visit.began, LONG)
-            self._kept_waiting.add(visit.keys, max(took, STEP))
+            self._kept_waiting.add(visit.keys, max(min(time.monotonic() - visit.began, LONG), STEP))
         self._at_work.remove(visit)
         self._here -= Counter([visit.account])
         self._let_in()

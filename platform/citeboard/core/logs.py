@@ -17,8 +17,7 @@ class RequestIdFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         name = request_id.get()
         if name == "-":
-            about = getattr(record, "request", None)
-            name = getattr(about, "id", "") or getattr(record, "trace", "") or "-"
+            name = getattr(getattr(record, "request", None), "id", "") or getattr(record, "trace", "") or "-"
         record.request_id = name
         return True
 
@@ -40,8 +39,7 @@ class RefusalFilter(logging.Filter):
 
 class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        before = f"\n    [{getattr(record, 'request_id', '-')}] "
-        return super().format(record).replace("\n", before)
+        return super().format(record).replace("\n", f"\n    [{getattr(record, 'request_id', '-')}] ")
 
 
 class JsonLines(logging.Formatter):

@@ -141,8 +141,7 @@ class OnlyPostedMiddleware(Middleware):
 def page_above(path: str) -> str:
     """The nearest page over this address that can be read, that of its season, or the home page."""
     parts = path.strip("/").split("/")
-    above = ["/".join(["", *parts[:length], ""]) for length in range(len(parts) - 1, 0, -1)]
-    for candidate in above:
+    for candidate in ["/".join(["", *parts[:length], ""]) for length in range(len(parts) - 1, 0, -1)]:
         try:
             view = resolve(candidate).func
         except Resolver404:

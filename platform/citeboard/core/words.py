@@ -85,8 +85,7 @@ def setting(value: object) -> str:
         return ", ".join(map(setting, value)) or pgettext("setting", "none")
     if isinstance(value, dict):
         return ", ".join(f"{key}={setting(one)}" for key, one in value.items()) or pgettext("setting", "none")
-    text = " ".join(str(value).split())
-    return cut(text, MAX_SETTING) or pgettext("setting", "empty")
+    return cut(" ".join(str(value).split()), MAX_SETTING) or pgettext("setting", "empty")
 
 
 def cut(text: str, longest: int) -> str:

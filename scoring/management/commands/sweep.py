@@ -33,8 +33,7 @@ class Command(BaseCommand):
                 raise CommandError(f"{steps - len(done)} of {steps} steps failed; the log says why.")
             return
         if not without_posting:
-            end = threading.Event()
-            threading.Thread(target=post_until, args=[end], name="posting", daemon=True).start()
+            threading.Thread(target=post_until, args=[threading.Event()], name="posting", daemon=True).start()
         while True:
             sweep_all()
             time.sleep(every)

@@ -412,8 +412,7 @@ def _settle_options_of_new_tasks(entry: SeasonEntry, task: TaskEntry) -> None:
         has_files = bool(option.of_site[0]) and any(folder.glob("*"))
         of_site = (own or str(folder)) if has_files else ""
         value = before.options.get(option.name) if before else of_site or option.for_new_tasks
-        is_kept = option.for_new_tasks or value == of_site
-        if is_kept and value and option.name not in task.options:
+        if (option.for_new_tasks or value == of_site) and value and option.name not in task.options:
             task.options[option.name] = value
 
 
