@@ -24,23 +24,17 @@ from citeboard.core import storage
 from scoring.api.own_runs import printed_evaluations
 from scoring.api.receipts import receipts_of
 from scoring.background.kinds import Outcome, told
-from scoring.board.charts import ranking_chart
-from scoring.board.exports import as_json, json_text
-from scoring.board.manual_scores import figures_of
+from scoring.board import charts, exports, manual_scores
 from scoring.board.standings import Board, Cell, Row, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams
 from scoring.distribution.backend import wheel
-from scoring.exchange.linked_data import licence_address
-from scoring.exchange.results import site_address
+from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
 from scoring.metrics.entailment import stored_model
 from scoring.models import BackgroundJob, Comparison, EntailmentModel, Evaluation
-from scoring.offline.ranks import FOUND
-from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, LOG, SEASON, tests_of
+from scoring.offline import ranks, verify
 from scoring.receipts import log
-from scoring.worker.background import new_name
-from scoring.worker.entailment_labels import label_lines
-from scoring.worker.local_copies import storage_in_use
+from scoring.worker import background, entailment_labels, local_copies
 from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
@@ -88,8 +82,8 @@ def prepared_archive(job: BackgroundJob) -> Outcome:
         written = write_archive(job.season, folder, **job.given)
         told(job, 0.8, gettext_noop("packing the archive"))
         packed = Path(shutil.make_archive(str(folder), "zip", scratch, folder.name))
-        with storage_in_use(), packed.open("rb") as content:
-            name = storage.statistics.save(new_name("zip"), File(content))
+        with local_copies.storage_in_use(), packed.open("rb") as content:
+            name = storage.statistics.save(background.new_name("zip"), File(content))
         facts = {**asdict(written), "bytes": packed.stat().st_size}
     return Outcome(lambda: facts, file=name)
 
@@ -125,8 +119,8 @@ class _Writing:
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            "format": verify.FORMAT,
+            "format_version": verify.FORMAT_VERSION,
             "version": version,
             "written": timezone.now().isoformat(),
             "wheel": name_of_wheel,
@@ -136,10 +130,10 @@ class _Writing:
         }
         for board in self.shown:
             self._board(board)
-        self._text(LOG, _json({"head": log.head(), "keys": log.keys()}))
+        self._text(verify.LOG, _json({"head": log.head(), "keys": log.keys()}))
         self._about(facts, version)
         files = list(_files(self.base))
-        self._text(CHECKSUMS, "".join(f"{digest}  {name}\n" for name, _, digest in files))
+        self._text(verify.CHECKSUMS, "".join(f"{digest}  {name}\n" for name, _, digest in files))
         return Written(
             boards=len(self.shown),
             runs=len(list((self.base / "runs").iterdir())),
@@ -154,7 +148,7 @@ class _Writing:
         self._text("index.html", render_to_string("archive/index.html", context))
         self._text("style.css", render_to_string("archive/style.css"))
         self._text("README.md", render_to_string("archive/README.md", context))
-        self._text(SEASON, _json(facts))
+        self._text(verify.SEASON, _json(facts))
         self._text("CITATION.cff", citation(season, version, today))
         self._text(".zenodo.json", _json(zenodo(season, version, today)))
         self._text("ro-crate-metadata.json", _json(crate(season, list(_files(self.base)), today)))
@@ -256,8 +250,8 @@ class _Writing:
 
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows
-        self._text(board.json_path, as_json(board.board, rows, figures_of(rows)))
-        self._text(tests_of(board.json_path), _json(_tests(board.board)))
+        self._text(board.json_path, exports.as_json(board.board, rows, manual_scores.figures_of(rows)))
+        self._text(verify.tests_of(board.json_path), _json(_tests(board.board)))
         has_chart = board.board.ranking is not None
         if has_chart:
             self._text(board.chart_path, board.chart())
@@ -286,7 +280,7 @@ def _tests(board: Board) -> dict[str, Any]:
     tests = [
         {**row, "first": runs[row["first"]], "second": runs[row["second"]]}
         for row in rows.order_by("first", "second").values(
-            "first", "second", *FOUND, "test", "trials", "seed"
+            "first", "second", *ranks.FOUND, "test", "trials", "seed"
         )
     ]
     return {"metric": metric, "tests": tests}
@@ -301,7 +295,7 @@ def _files(base: Path) -> Iterator[tuple[str, int, str]]:
 
 
 def _json(content: object) -> str:
-    return json_text(content) + "\n"
+    return exports.json_text(content) + "\n"
 
 
 @dataclass(frozen=True)
@@ -330,7 +324,7 @@ class ArchivedBoard:
         ]
 
     def chart(self) -> str:
-        figure = ranking_chart(self.board)
+        figure = charts.ranking_chart(self.board)
         assert figure is not None
         return as_svg(figure)
 
@@ -364,12 +358,12 @@ MEDIA_TYPES = {
 def citation(season: Season, version: str, on: dt.date) -> str:
     lines = {
         "cff-version": "1.2.0",
-        "message": json_text("If you use this archive, please cite it."),
+        "message": exports.json_text("If you use this archive, please cite it."),
         "type": "dataset",
-        "title": json_text(f"{season.title}: runs, boards and scores"),
-        "authors": "\n  - name: " + json_text(f"The organisers and participants of {season.title}"),
-        "version": json_text(version),
-        "date-released": json_text(on.isoformat()),
+        "title": exports.json_text(f"{season.title}: runs, boards and scores"),
+        "authors": "\n  - name: " + exports.json_text(f"The organisers and participants of {season.title}"),
+        "version": exports.json_text(version),
+        "date-released": exports.json_text(on.isoformat()),
     }
     return "".join(f"{name}: {value}\n" for name, value in lines.items())
 
@@ -392,10 +386,10 @@ def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) ->
         "@id": "#organisers",
         "@type": "Organization",
         "name": f"Organisers of {season.title}",
-        "url": site_address("season", season.slug),
+        "url": results.site_address("season", season.slug),
     }
     licence = {
-        "@id": licence_address(season.licence) or "#licence",
+        "@id": linked_data.licence_address(season.licence) or "#licence",
         "@type": "CreativeWork",
         "name": season.licence or "not stated",
     }
@@ -457,7 +451,7 @@ class OptionFiles:
         model = stored_model({name: value})
         if model is not None:
             deciding = list(EntailmentModel.objects.deciding(model, self._season).filter(decided__gt=0))
-            return (line.encode() for line in label_lines(deciding)) if deciding else None
+            return (line.encode() for line in entailment_labels.label_lines(deciding)) if deciding else None
         # Whatever else lies where an option points is no part of a season.
         if name != PARSER.name or not Path(value).is_file():
             return None

@@ -28,8 +28,7 @@ from citeboard.teams.models import User
 from scoring.board import visibility
 from scoring.board.formatting import shown
 from scoring.board.standings import Board, Row, standings
-from scoring.exchange import overview_paper
-from scoring.exchange.figure_files import file_forms
+from scoring.exchange import figure_files, overview_paper
 from scoring.exchange.overview_paper import OverviewPaper
 from scoring.human.claim_review import judged_evaluation, keep_file, read_agreement
 from scoring.human.sheets import SheetRefused, draw_sheet, keep_sheet, runs_on_board
@@ -42,10 +41,8 @@ from scoring.worker.local_copies import storage_in_use
 from scoring.worker.release import ranking_of
 from scoring.worker.score import dry_score
 from tasks.gold.secrecy import secrecy_of
-from tasks.jobs import engine, interruptions
+from tasks.jobs import engine, interruptions, queue_choice, work
 from tasks.jobs.interruptions import DATABASE_ERRORS
-from tasks.jobs.queue_choice import why_unserved
-from tasks.jobs.work import JobDied, JobWaits
 from tasks.models import Job, Phase, Season, Submission
 from tasks.seasons.access import may_help, may_organise
 from tasks.submissions.uploads import Upload
@@ -127,7 +124,7 @@ def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
         try:
             metrics = dry_score(runs[row.submission], scoring)
             after = metrics[ranking_of(metrics, scoring["rank_by"])]["value"]
-        except (RunFailed, JobWaits, JobDied) as reason:
+        except (RunFailed, work.JobWaits, work.JobDied) as reason:
             why = str(reason)
         scale = ranking.scale if ranking else 1.0
         sign = -1 if ranking and ranking.higher_is_better is False else 1
@@ -247,7 +244,7 @@ def state_of(paper: OverviewPaper) -> str:
         [(column.attname, getattr(row, column.attname)) for column in row._meta.concrete_fields]  # noqa: SLF001
         for row in (season, *tasks.values(), *_phases(paper))
     ]
-    return _digest(rights_of(paper), facts, release(), file_forms())
+    return _digest(rights_of(paper), facts, release(), figure_files.file_forms())
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:
@@ -341,7 +338,7 @@ def waits_for(job: BackgroundJob) -> str:
         return ""
     if job.reason:
         return job.reason
-    if cause := why_unserved(Job.LIGHT):
+    if cause := queue_choice.why_unserved(Job.LIGHT):
         return _("It waits since %(cause)s.") % {"cause": cause}
     return _("A worker takes it within a few seconds.")
 

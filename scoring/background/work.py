@@ -3,19 +3,15 @@ from collections.abc import Callable
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 
-from citeboard.core import storage
+from citeboard.core import storage, words
 from citeboard.core.confined.turns import PoolFull
-from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.background import kinds
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
-from scoring.worker import background
+from scoring.worker import background, child, local_copies
 from scoring.worker.background import background_job
-from scoring.worker.child import ScorerWaits
-from scoring.worker.local_copies import FileRefused
-from tasks.jobs.engine import JobLost
-from tasks.jobs.interruptions import retry_on_database_error
+from tasks.jobs import engine, interruptions
 from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Job
 from tasks.seasons.access import may_organise
@@ -52,14 +48,14 @@ def do(claimed: Job) -> None:
                 if outcome.file and not is_done:
                     storage.statistics.delete(outcome.file)
         if not is_done:
-            raise JobLost
+            raise engine.JobLost
         outcome.after()
     except SheetRefused as refused:
-        retry_on_database_error(background.fail, job, sentence(refused))
-    except FileRefused as refused:
-        retry_on_database_error(background.fail, job, FILE_REFUSED, refused.problems)
-    except (ScorerWaits, PoolFull) as reason:
-        raise JobWaits(sentence(reason)) from reason
+        interruptions.retry_on_database_error(background.fail, job, words.sentence(refused))
+    except local_copies.FileRefused as refused:
+        interruptions.retry_on_database_error(background.fail, job, FILE_REFUSED, refused.problems)
+    except (child.ScorerWaits, PoolFull) as reason:
+        raise JobWaits(words.sentence(reason)) from reason
 
 
 def _prepared(job: BackgroundJob) -> kinds.Outcome:

@@ -16,18 +16,14 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, chance, of_split
-from scoring.human.outcome import publish
-from scoring.human.ratings import Given, save_ratings, texts_of
-from scoring.human.sheets import add_name, make_sheet
+from scoring.human import outcome, ratings, sheets
 from scoring.models import HIGHEST, LOWEST, SheetText
-from scoring.worker.baseline_runs import ask
-from scoring.worker.entailment_labels import import_labels
+from scoring.worker import baseline_runs, entailment_labels
 from tasks.models import Organiser, Phase, Registration, Season, Submission
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choose
 from tasks.registration.entries import draw_alias
-from tasks.seasons.file.load import load_season
-from tasks.seasons.file.plan import read_published_results
+from tasks.seasons.file import load, plan
 from tasks.submissions.submit import submit_run
 from tasks.submissions.uploads import Upload
 
@@ -89,13 +85,13 @@ def _files() -> Path:
 def _made(files: Path, organiser: User) -> Season:
     """As one step, so that a start that is interrupted leaves no half a season to the next."""
     with transaction.atomic():
-        load_season(EXAMPLES / "demo-season", data=files)
+        load.load_season(EXAMPLES / "demo-season", data=files)
         season = Season.objects.get(slug=SEASON)
         labels = files / NEWEST_TASK / "labels.jsonl"
-        import_labels(path=labels, filename=labels.name, by=None, season=season)
+        entailment_labels.import_labels(path=labels, filename=labels.name, by=None, season=season)
         send_runs(season, files / "runs")
         publish_ratings(season, organiser)
-        load_season(EXAMPLES / ENDED, data=files)
+        load.load_season(EXAMPLES / ENDED, data=files)
         send_runs(Season.objects.get(slug=ENDED), files / "runs")
     return season
 
@@ -105,7 +101,7 @@ def bring_field_tasks() -> None:
     folder = EXAMPLES / FIELD_TASKS
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
-        season = load_season(folder, data=EXAMPLES).season
+        season = load.load_season(folder, data=EXAMPLES).season
         # The newest stands first on the first page, and that is the season with all types.
         Season.objects.filter(pk=season.pk).update(created_at=season.created_at - dt.timedelta(days=1))
     for phase in Phase.objects.filter(task__season=season).select_related("task__season").order_by("pk"):
@@ -120,7 +116,7 @@ def bring_field_tasks() -> None:
                     system=system.name,
                     description=system.description,
                 )
-        ask(phase=phase, by=None)
+        baseline_runs.ask(phase=phase, by=None)
 
 
 def bring_published() -> None:
@@ -128,9 +124,9 @@ def bring_published() -> None:
     present = set(Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True))
     for slug in PUBLISHED:
         if slug in present:
-            read_published_results(sorted((EXAMPLES / slug).glob("*.json"))).store()
+            plan.read_published_results(sorted((EXAMPLES / slug).glob("*.json"))).store()
         else:
-            load_season(EXAMPLES / slug)
+            load.load_season(EXAMPLES / slug)
 
 
 def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
@@ -235,7 +231,7 @@ def send_runs(season: Season, files: Path) -> None:
                         team_figures=system.costs if season.slug == SEASON else None,
                     )
             if names := BASELINES.get(phase.task.slug):
-                ask(phase=phase, names=names if phase.slug == PRACTICE else names[:1], by=None)
+                baseline_runs.ask(phase=phase, names=names if phase.slug == PRACTICE else names[:1], by=None)
         # A day apart, the first ones first, so that a board over time has something to show.
         for days, run in enumerate(phase.submissions.order_by("-pk")):
             phase.submissions.filter(pk=run.pk).update(submitted_at=last - dt.timedelta(days=days))
@@ -271,15 +267,16 @@ ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 def publish_ratings(season: Season, organiser: User) -> None:
     phase = Phase.objects.select_related("task__season").get(task__season=season, task__slug=TASK, slug=PHASE)
     runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY).order_by("pk"))
-    sheet = make_sheet(phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser)
+    sheet = sheets.make_sheet(phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser)
     qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
-    texts = list(texts_of(sheet).select_related("submission", "instance"))
+    texts = list(ratings.texts_of(sheet).select_related("submission", "instance"))
     for name, bias in ANNOTATORS.items():
         given = [
-            Given(text.code, _values(text, name, qualities[text.submission.system], bias)) for text in texts
+            ratings.Given(text.code, _values(text, name, qualities[text.submission.system], bias))
+            for text in texts
         ]
-        save_ratings(annotator=add_name(sheet=sheet, name=name), ratings=given)
-    publish(sheet=sheet, by=organiser)
+        ratings.save_ratings(annotator=sheets.add_name(sheet=sheet, name=name), ratings=given)
+    outcome.publish(sheet=sheet, by=organiser)
 
 
 def _values(text: SheetText, annotator: str, quality: float, bias: float) -> dict[str, int]:

@@ -13,19 +13,14 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit, storage
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, refusals, storage
 from citeboard.teams.models import User
-from scoring.board.comparisons import open_statistics
-from scoring.board.human_columns import joined, judged_parts, signed
+from scoring.board import comparisons, human_columns
 from scoring.human.reading import ITEMS
 from scoring.models import Evaluation, HumanScore, JudgedRun
 from scoring.offline.evaluate import load_page
-from scoring.runs.claims import has_claims
-from scoring.runs.results import latest_evaluations
-from scoring.stats.interval_methods import WILSON_JACKKNIFE
-from scoring.stats.people_and_labels import RATINGS, Judgements, agreement, automatic_labels, items_of
-from scoring.stats.signature import DIGEST_LENGTH
+from scoring.runs import claims, results
+from scoring.stats import interval_methods, people_and_labels, signature
 from scoring.worker.local_copies import FileRefused, fetched, read_sent
 from tasks.models import Submission
 from tasks.models.seasons import bump_version
@@ -34,7 +29,7 @@ from tasks.types import Problem
 
 
 def judged_evaluation(submission: Submission) -> Evaluation | None:
-    return next(filter(has_claims, latest_evaluations(submission).values()), None)
+    return next(filter(claims.has_claims, results.latest_evaluations(submission).values()), None)
 
 
 def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
@@ -50,16 +45,16 @@ def read_agreement(
     if evaluation is None:
         message, expected = _("the run has no claims yet"), _("a run that is scored")
         raise FileRefused([Problem(message=message, expected=expected)])
-    with open_statistics(evaluation) as kept:
+    with comparisons.open_statistics(evaluation) as kept:
         details = dict(load_page(kept, 0, sys.maxsize)[0])
-    items = json.dumps(list(items_of(details))).encode()
+    items = json.dumps(list(people_and_labels.items_of(details))).encode()
     answers = read_sent("scoring.human.reading:judgements", path, filename, by, {ITEMS: items})["answers"]
     if not answers:
         raise FileRefused([Problem(file=filename, message=_("there is no judgement in it"))])
-    judgements = Judgements()
+    judgements = people_and_labels.Judgements()
     for kind, item, by_annotator in answers:
         judgements.answers[kind][tuple(item)] = by_annotator
-    return agreement(judgements, automatic_labels(details))
+    return people_and_labels.agreement(judgements, people_and_labels.automatic_labels(details))
 
 
 def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
@@ -86,17 +81,17 @@ def publish(*, submission: Submission, by: User | None) -> None:
     """Put the ratings of its responses on the board. Raises Refused, FileRefused or PoolFull."""
     judged = JudgedRun.objects.filter(submission=submission).first()
     if judged is None:
-        raise Refused(_("nobody has judged the run yet"))
+        raise refusals.Refused(_("nobody has judged the run yet"))
     agreed = agreement_of(judged)
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().filter(pk=judged.pk).first()
         if locked is None:
-            raise Refused(_("another file has taken the place of these judgements meanwhile"))
+            raise refusals.Refused(_("another file has taken the place of these judgements meanwhile"))
         if locked.published_at is not None:
-            raise Refused(_("the ratings stand on the board already"))
+            raise refusals.Refused(_("the ratings stand on the board already"))
         scores = HumanScore.objects.bulk_create(_scores(locked, agreed))
         if not scores:
-            raise Refused(_("no whole response is rated in the file"))
+            raise refusals.Refused(_("no whole response is rated in the file"))
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
         bump_version(submission.phase_id)
@@ -107,7 +102,7 @@ def revoke(*, submission: Submission, by: User) -> None:
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().published().filter(submission=submission).first()
         if locked is None:
-            raise Refused(_("the ratings are not on the board"))
+            raise refusals.Refused(_("the ratings are not on the board"))
         _take_off(locked, by)
 
 
@@ -125,19 +120,19 @@ def _note(judged: JudgedRun, by: User | None, key: str) -> None:
 
 
 def _scores(judged: JudgedRun, agreed: Mapping[str, Mapping[str, Any]]) -> Iterator[HumanScore]:
-    for kind in RATINGS:
+    for kind in people_and_labels.RATINGS:
         facts = agreed[kind]
         if not facts["items"]:
             continue
         parts = {
-            **judged_parts(kind),
+            **human_columns.judged_parts(kind),
             "responses": facts["items"],
             "n": facts["ratings"],
             "annotators": facts["annotators"],
-            "fleiss": signed(facts["fleiss"]),
-            "alpha": signed(facts["krippendorff"]),
-            "file": judged.sha256[:DIGEST_LENGTH],
-            "interval": WILSON_JACKKNIFE,
+            "fleiss": human_columns.signed(facts["fleiss"]),
+            "alpha": human_columns.signed(facts["krippendorff"]),
+            "file": judged.sha256[: signature.DIGEST_LENGTH],
+            "interval": interval_methods.WILSON_JACKKNIFE,
             "numpy": version("numpy"),
         }
         yield HumanScore(
@@ -148,5 +143,5 @@ def _scores(judged: JudgedRun, agreed: Mapping[str, Mapping[str, Any]]) -> Itera
             low=facts["low"],
             high=facts["high"],
             n=facts["items"],
-            signature=joined(f"human_{kind}", parts),
+            signature=human_columns.joined(f"human_{kind}", parts),
         )

@@ -7,8 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core import audit
-from citeboard.core.plain_text import plain_paragraphs
+from citeboard.core import audit, plain_text
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
 from scoring.board.human_columns import agreement_in_words
@@ -64,7 +63,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
     """Keep what is answered; an empty answer takes one away. Also once the sheet is published."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        texts = {name: plain_paragraphs(answers.get(name, "")) for name in QUESTIONS}
+        texts = {name: plain_text.plain_paragraphs(answers.get(name, "")) for name in QUESTIONS}
         changes = [
             audit.Change(name, locked.data_sheet.get(name), text or None)
             for name, text in texts.items()

@@ -10,10 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from citeboard.core import storage
-from scoring.board.comparisons import Unreadable
-from scoring.board.formatting import metric_label
-from scoring.board.human_columns import published_sheet
-from scoring.board.standings import Board
+from scoring.board import comparisons, formatting, human_columns, standings
 from scoring.comparison.paired_scores import values_by_instance
 from scoring.human.ratings import final_ratings
 from scoring.metrics import Metric, known_metric, metrics_of_instances
@@ -37,7 +34,7 @@ class Line:
 
 
 def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
-    sheet = published_sheet(phase, at)
+    sheet = human_columns.published_sheet(phase, at)
     if sheet is None:
         return {}
     means: dict[str, Values] = {}
@@ -60,7 +57,7 @@ def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
     return {kind: {key: fmean(one) for key, one in items.items()} for kind, items in values.items()}
 
 
-def lines(board: Board, people: Values) -> list[Line]:
+def lines(board: standings.Board, people: Values) -> list[Line]:
     if board.rules is None:
         return []
     task = board.phase.task
@@ -83,12 +80,12 @@ def lines(board: Board, people: Values) -> list[Line]:
         over_instances = {kind: of_grouped(kind, x, y, groups) for kind in COEFFICIENTS}
         correlations = [*over_systems.values(), *over_instances.values()]
         if any(not math.isnan(correlation.value) for correlation in correlations):
-            label = metric_label(metric.name)
+            label = formatting.metric_label(metric.name)
             lines.append(Line(metric=label, over_systems=over_systems, over_instances=over_instances))
     return lines
 
 
-def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correlation]:
+def _over_systems(board: standings.Board, column: str, people: Values) -> dict[str, Correlation]:
     by_run: dict[int, list[float]] = defaultdict(list)
     for (run, _), value in people.items():
         by_run[run].append(value)
@@ -100,7 +97,7 @@ def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correl
 
 
 def _on_instances(
-    board: Board, metrics: Sequence[Metric], people: Values
+    board: standings.Board, metrics: Sequence[Metric], people: Values
 ) -> dict[str, dict[tuple[int, str], float]]:
     measured = metrics_of_instances(metrics)
     runs = {run for run, _ in people}
@@ -109,7 +106,7 @@ def _on_instances(
     for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
             values = values_by_instance(evaluation, measured)
-        except Unreadable:
+        except comparisons.Unreadable:
             continue
         run = shown[evaluation.pk]
         for metric, by_name in values.items():

@@ -13,8 +13,7 @@ from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, refusals
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board import human_columns
@@ -25,10 +24,7 @@ from scoring.human.ratings import decided, disputed, final_ratings, texts_of
 from scoring.metrics.base import Floats, finite
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
 from scoring.runs.results import Explained, signature_parts
-from scoring.stats import people_and_labels as people
-from scoring.stats.interval_methods import WILSON_JACKKNIFE
-from scoring.stats.jackknife import NoInterval, ratio_interval
-from scoring.stats.resampling import Bounds
+from scoring.stats import interval_methods, jackknife, people_and_labels as people, resampling
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 
@@ -65,13 +61,13 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise Refused(_("the sheet is published already"))
+            raise refusals.Refused(_("the sheet is published already"))
         if not Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False).exists():
-            raise Refused(_("nobody has rated anything on the sheet yet"))
+            raise refusals.Refused(_("nobody has rated anything on the sheet yet"))
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
             words = _("the sheet waits for %(names)s; confirm that it is published without them")
-            raise Refused(words % {"names": "; ".join(waiting)})
+            raise refusals.Refused(words % {"names": "; ".join(waiting)})
         locked.agreement = {
             name: {
                 # Without the names of people.
@@ -99,7 +95,7 @@ def revoke(*, sheet: Sheet, by: User) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_open:
-            raise Refused(_("the sheet is not published"))
+            raise refusals.Refused(_("the sheet is not published"))
         locked.scores.all().delete()
         locked.agreement, locked.published_at = {}, None
         locked.save(update_fields=["agreement", "published_at"])
@@ -131,7 +127,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 "alpha": human_columns.signed(facts["alpha"]),
                 **adjudicated,
                 "seed": sheet.seed,
-                "interval": WILSON_JACKKNIFE,
+                "interval": interval_methods.WILSON_JACKKNIFE,
                 "numpy": version("numpy"),
             }
             yield HumanScore(
@@ -163,7 +159,7 @@ class Pair:
     second: str
     texts: int
     kappa: float
-    interval: Bounds | NoInterval
+    interval: resampling.Bounds | jackknife.NoInterval
 
 
 @dataclass(frozen=True)
@@ -173,7 +169,7 @@ class Leniency:
     name: str
     texts: int
     value: float
-    interval: Bounds | NoInterval
+    interval: resampling.Bounds | jackknife.NoInterval
 
 
 @dataclass(frozen=True)
@@ -185,9 +181,9 @@ class Agreement:
     pairs: Sequence[Pair]
     leniency: Sequence[Leniency]
     mean_kappa: float
-    mean_interval: Bounds | NoInterval
+    mean_interval: resampling.Bounds | jackknife.NoInterval
     alpha: float
-    alpha_interval: Bounds | NoInterval
+    alpha_interval: resampling.Bounds | jackknife.NoInterval
 
 
 def agreement_of(ratings: Ratings) -> Agreement:
@@ -235,7 +231,7 @@ class Mean:
     """A system's mean rating over ``n`` ratings; None for an interval that says nothing."""
 
     value: float
-    interval: Bounds | None
+    interval: resampling.Bounds | None
     n: int
 
 
@@ -253,7 +249,7 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         total, count = pair.sum(axis=0)
         by_system[system] = Mean(
             value=float(total / count),
-            interval=ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE),
+            interval=jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE),
             n=int(count),
         )
     return by_system

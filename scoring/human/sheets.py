@@ -20,10 +20,8 @@ from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
 from scoring.board.standings import standings
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
-from scoring.worker.child import RunFailed, ScorerWaits
-from scoring.worker.local_copies import fetched, run_copy
-from tasks.gold.early import not_told_early
-from tasks.gold.gold_files import index_file
+from scoring.worker import child, local_copies
+from tasks.gold import early, gold_files
 from tasks.gold.secrecy import Kind
 from tasks.models import Gold, Phase, Submission
 from tasks.notifications.events import forget, sheet_event, tell_sheet
@@ -153,7 +151,7 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
 def _read(program: str, phase: Phase, stored: str) -> dict[str, Any]:
     task, limits = {"task_type": phase.task.type}, limits_for_organisers()
     with (
-        fetched(storage.gold, stored) as path,
+        local_copies.fetched(storage.gold, stored) as path,
         read_upload(f"{READING}:{program}", path, task, owner=None, limits=limits) as done,
     ):
         return dict(done.result)
@@ -168,13 +166,13 @@ def _texts(run: Submission) -> Mapping[str, str]:
         "options": task_type.checked_options(run.phase.task.options),
         "filename": run.filename,
     }
-    limits, index = limits_for_organisers(), index_file(gold)
+    limits, index = limits_for_organisers(), gold_files.index_file(gold)
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
-            path = run_copy(run, Path(folder))
+            path = local_copies.run_copy(run, Path(folder))
             with read_upload(f"{READING}:texts", path, wish, owner=None, limits=limits, shared=index) as done:
                 return dict(done.result)
-        except (OSError, UploadUnreadable, RunFailed, ScorerWaits) as reason:
+        except (OSError, UploadUnreadable, child.RunFailed, child.ScorerWaits) as reason:
             raise SheetRefused(_("the run of %(run)s cannot be read") % {"run": run}) from reason
 
 
@@ -239,7 +237,7 @@ def add_person(*, sheet: Sheet, email: str, by: User, is_adjudicator: bool = Fal
         raise AnnotatorRefused(_("a member of a team whose run is on the sheet cannot rate it"))
     kinds = [Kind.INPUTS, Kind.GOLD] if sheet.has_references else [Kind.INPUTS]
     with transaction.atomic():
-        not_told_early(sheet.phase, [person], kinds, by=by)
+        early.not_told_early(sheet.phase, [person], kinds, by=by)
         return _add(sheet, str(person), person, by, is_adjudicator=is_adjudicator)
 
 

@@ -13,8 +13,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, refusals
 from citeboard.core.words import listed
 from citeboard.teams.models import Membership, User
 from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, secrecy_of
@@ -79,7 +78,7 @@ class Early:
         return {"phase": self.phase.pk, "what": self.kind.value, "free_from": free_from}
 
 
-class WouldLetOut(Refused):
+class WouldLetOut(refusals.Refused):
     """Nothing was done; ``told`` says what would be known before its time."""
 
     def __init__(self, told: list[Early]) -> None:

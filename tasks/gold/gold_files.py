@@ -16,13 +16,11 @@ from django.db.models.deletion import ProtectedError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit, storage
+from citeboard.core import audit, refusals, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
-from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from tasks.gold import packing
+from tasks.gold import early, packing
 from tasks.gold.content import PACK, note_content
-from tasks.gold.early import nothing_early
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
@@ -35,7 +33,7 @@ from tasks.webhooks.services import queue_event
 MAX_INDEXES = 40
 
 
-class EarlierGold(Refused):
+class EarlierGold(refusals.Refused):
     def __init__(self, earlier: Gold) -> None:
         words = _(
             "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
@@ -59,7 +57,7 @@ def load_gold(
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         kept = keep_gold(prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder)))
-    with transaction.atomic(), nothing_early(task.season, by=None):
+    with transaction.atomic(), early.nothing_early(task.season, by=None):
         return record_gold(task=task, split=split, kept=kept, reason=reason, again=again)
 
 
@@ -183,25 +181,25 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
 def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     """Its files go where no other version has them; of a split with phases the newest stays."""
     with transaction.atomic():
-        with nothing_early(gold.task.season, by=by):
+        with early.nothing_early(gold.task.season, by=by):
             deleted = _locked(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
             is_newest = not of_split.filter(number__gt=deleted.number).exists()
             if is_newest and phases.exists():
-                raise Refused(_("phases are scored by v%(number)s") % {"number": deleted.number})
+                raise refusals.Refused(_("phases are scored by v%(number)s") % {"number": deleted.number})
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()
             except ProtectedError as counting:
                 words = _("runs were scored with v%(number)s; seal it instead")
-                raise Refused(words % {"number": deleted.number}) from counting
+                raise refusals.Refused(words % {"number": deleted.number}) from counting
         _noted("gold-deleted", deleted, reason, by)
     return deleted
 
 
 def _locked(gold: Gold, reason: str) -> Gold:
     if not reason.strip():
-        raise Refused(_("say why"))
+        raise refusals.Refused(_("say why"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     return Gold.objects.select_related("task__season").get(pk=gold.pk)
 

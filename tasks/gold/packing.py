@@ -15,10 +15,8 @@ from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
 from tasks.gold.findings import MAX_LOOKED_AT, Finding, Findings, keys_in
-from tasks.types import Index, InputRefused, Problem, Split, TaskType, task_type
-from tasks.types.base import UNIT
+from tasks.types import Index, InputRefused, Problem, Split, TaskType, base, problems, task_type
 from tasks.types.files import InputFile, open_input
-from tasks.types.problems import as_values
 
 #: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
 #: all of it, one after the other; the same of all that its files hold, scored or not; and of its papers, or
@@ -50,7 +48,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     try:
         prepared = prepare_gold(chosen, open_input(Path(UPLOAD), shown=name), facts["options"], Path())
     except InputRefused as refused:
-        return {"problems": as_values(refused.problems)}
+        return {"problems": problems.as_values(refused.problems)}
     return {name: value for name, value in vars(prepared).items() if name != "folder"} | {"problems": []}
 
 
@@ -67,7 +65,7 @@ def prepare_gold(
     scored = b"".join(_digests(contents, odd))
     also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
     units = list(_units(task_type, split, checked)) if split.instances <= MAX_LOOKED_AT else []
-    odd.units(units, is_chosen=bool(checked.get(UNIT.name)))
+    odd.units(units, is_chosen=bool(checked.get(base.UNIT.name)))
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
     write_archive(folder / GOLD, [(file.name, file.open) for file in members])

@@ -12,8 +12,7 @@ from django.db.models import SET_NULL
 
 from citeboard.core.confinement import closes_all
 from tasks.types import TaskType
-from tasks.types.declared.folder import read_declaration
-from tasks.types.declared.own_measures import digest_of, is_trusted
+from tasks.types.declared import folder, own_measures
 
 
 class Declaration(models.Model):
@@ -45,11 +44,11 @@ class MeasuresFile(models.Model):
 
 
 def may_be_run(text: str) -> bool:
-    if is_trusted(text):
+    if own_measures.is_trusted(text):
         return True
     if settings.OWN_MEASURES == "nobody" or not closes_all():
         return False
-    brought = MeasuresFile.objects.filter(digest=digest_of(text))
+    brought = MeasuresFile.objects.filter(digest=own_measures.digest_of(text))
     return (brought if settings.OWN_MEASURES == "organisers" else brought.exclude(approved_at=None)).exists()
 
 
@@ -64,7 +63,7 @@ def keep(task_type: TaskType) -> Declaration:
 
 @lru_cache(maxsize=256)
 def declared_type(digest: str) -> TaskType:
-    return read_declaration(Declaration.objects.get(digest=digest).files)
+    return folder.read_declaration(Declaration.objects.get(digest=digest).files)
 
 
 def newest(slug: str) -> TaskType | None:

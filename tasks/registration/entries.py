@@ -13,11 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core import audit
-from citeboard.core.instants import utc_minute
+from citeboard.core import audit, instants, plain_text, refusals
 from citeboard.core.models import AuditEntry
-from citeboard.core.plain_text import plain_paragraphs
-from citeboard.core.refusals import Refused
 from citeboard.teams import membership
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
@@ -28,7 +25,7 @@ from tasks.notifications import events
 MAX_MESSAGE = 2000
 
 
-class EntryRefused(Refused):
+class EntryRefused(refusals.Refused):
     """The team, or the person, cannot enter as things stand; the message says why."""
 
 
@@ -202,7 +199,7 @@ def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
         words = _("the teams of %(season)s keep their members since %(instant)s")
-        raise EntryRefused(words % {"season": season, "instant": utc_minute(until)})
+        raise EntryRefused(words % {"season": season, "instant": instants.utc_minute(until)})
 
 
 def check_size(season: Season, members: int) -> None:
@@ -256,7 +253,7 @@ def lock_entry(phase: Phase, team: Team) -> Registration | None:
 MAX_LENGTH = 30_000
 
 
-class NotTheTerms(Refused):
+class NotTheTerms(refusals.Refused):
     """The version that was accepted is not the one that holds; the message says so."""
 
 
@@ -379,7 +376,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
             raise EntryRefused(words % {"number": MAX_WAITING})
         # What other seasons of the team say is for its members to read, when they answer.
         check_joining(team, user, only=season)
-        said = plain_paragraphs(message)
+        said = plain_text.plain_paragraphs(message)
         asked = JoinRequest.objects.create(team=team, user=user, season=season, message=said)
         audit.record("join-asked", actor=user, subject=asked, place=team)
         events.tell_join_asked(asked)

@@ -12,8 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.database import Prepared
-from citeboard.core.errors import is_for_programs, json_error
+from citeboard.core import database, errors
 from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
@@ -41,7 +40,7 @@ def task_for(user: object, season: str, task: str) -> Task:
     return row
 
 
-_phases = Prepared(
+_phases = database.Prepared(
     lambda phase, season, task: Phase.objects.select_related("task__season").filter(
         slug=phase, task__season__slug=season, task__slug=task
     )
@@ -190,8 +189,8 @@ class SecondFactorMiddleware:
             return self.get_response(request)
         if not lacks_second_factor(asking_user(request)):
             return self.get_response(request)
-        if is_for_programs(request):
-            return json_error(request, str(WORDS), 403)
+        if errors.is_for_programs(request):
+            return errors.json_error(request, str(WORDS), 403)
         messages.warning(request, WORDS)
         return redirect("mfa_index")
 

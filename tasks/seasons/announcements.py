@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, refusals
 from citeboard.teams.models import User
 from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
 from tasks.notifications import events
@@ -92,7 +91,7 @@ def _newest(season: Season) -> Announcement | None:
 def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
     User.objects.select_for_update().get(pk=by.pk)
     if rows.count() >= most:
-        raise Refused(words % {"number": most})
+        raise refusals.Refused(words % {"number": most})
 
 
 def ask(*, season: Season, text: str, by: User) -> Question:

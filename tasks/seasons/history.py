@@ -5,10 +5,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
+from citeboard.core import audit, refusals
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from tasks.gold.early import nothing_early
@@ -39,7 +38,7 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
 REFUSED = "team-refused"
 
 
-class NotUndone(Refused):
+class NotUndone(refusals.Refused):
     """It cannot be taken back as things stand; the message says why."""
 
 
@@ -66,7 +65,7 @@ def _refused(entry: AuditEntry, season: Season | None = None) -> Registration | 
     return places.filter(season=season.pk if season else entry.place_id).first()
 
 
-class NotDeleted(Refused):
+class NotDeleted(refusals.Refused):
     """Something hangs on it that stays; the message says what."""
 
 

@@ -2,8 +2,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, refusals
 from citeboard.teams.models import User
 from tasks.models import Organiser, Season
 from tasks.notifications.events import tell_role
@@ -50,4 +49,4 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
 def _require_another(organiser: Organiser) -> None:
     others = Organiser.objects.filter(season=organiser.season, role=Role.ORGANISER).exclude(pk=organiser.pk)
     if organiser.role == Role.ORGANISER and not others.exists():
-        raise Refused(_("the season needs an organiser; add another one first"))
+        raise refusals.Refused(_("the season needs an organiser; add another one first"))

@@ -6,9 +6,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
-from citeboard.core.confinement import closes_all
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, confinement, refusals
 from citeboard.teams.models import User
 from tasks.models import MeasuresFile, Season, Task
 from tasks.models.declarations import may_be_run
@@ -17,7 +15,7 @@ from tasks.types import Problem
 from tasks.types.declared.own_measures import digest_of
 
 
-class MeasuresRefused(Refused):
+class MeasuresRefused(refusals.Refused):
     pass
 
 
@@ -30,7 +28,7 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
         return
     if settings.OWN_MEASURES == "nobody":
         raise MeasuresRefused(_("this site computes no measures but those that ship with Citeboard"))
-    if not closes_all():
+    if not confinement.closes_all():
         raise MeasuresRefused(_("this machine cannot keep a program that is not ours from files and network"))
     is_approved = by is None or by.is_staff or settings.OWN_MEASURES == "organisers"
     with transaction.atomic():

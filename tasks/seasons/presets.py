@@ -14,8 +14,7 @@ from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import NO_END, SEASON_DATES, Configured
 from tasks.seasons.access import creator_of_seasons, season_to_organise
-from tasks.seasons.file.entries import phase_prefix
-from tasks.seasons.file.export import structure_of
+from tasks.seasons.file import entries, export
 from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
 from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
@@ -171,7 +170,7 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
         name = TASK if len(addresses) == 1 else address
         table = {"slug": name, "title": kind.title if kind else address, "type": address}
         if is_task:
-            known = structure_of(season_to_organise(by, season))["tasks"]
+            known = export.structure_of(season_to_organise(by, season))["tasks"]
             found = [task for task in known if task["slug"] == slug]
             if not found:
                 words = gettext("“%(season)s” has no task “%(task)s”") % {"season": season, "task": slug}
@@ -202,7 +201,7 @@ LET_OUT = (
 def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     """By phase what it had before organisers let something out, or closed it by hand, after it opened."""
     phases = Phase.objects.filter(task__season=season).select_related("task")
-    begun = {phase_prefix(phase.task.slug, phase.slug): phase for phase in phases}
+    begun = {entries.phase_prefix(phase.task.slug, phase.slug): phase for phase in phases}
     names = {Phase.key(name): name for name in LET_OUT} | {name: name for name in LET_OUT}
     before: dict[str, dict[str, Any]] = {prefix: {} for prefix in begun}
     for entry in audit.history(season).order_by("at", "pk"):
@@ -216,13 +215,13 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
 
 
 def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None) -> Season:
-    values = structure_of(season)
+    values = export.structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
     phases = []
     begun = _as_begun(season)
     for task in values["tasks"]:
         for phase in task["phases"]:
-            was = phase | begun[phase_prefix(task["slug"], phase["slug"])]
+            was = phase | begun[entries.phase_prefix(task["slug"], phase["slug"])]
             phase.clear()
             phase.update((key, value) for key, value in was.items() if value not in (None, ""))
             phases.append(phase)

@@ -10,16 +10,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit, storage
-from citeboard.core.instants import utc_minute
-from citeboard.core.plain_text import checked_description, checked_links, too_long
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, instants, plain_text, refusals, storage
 from citeboard.core.words import counted
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import cancel_jobs
-from tasks.models import ExtraTries, Phase, Submission
-from tasks.models.run_cards import CARD, METHOD
-from tasks.models.seasons import bump_version
+from tasks.models import ExtraTries, Phase, Submission, run_cards, seasons
 from tasks.notifications.events import tell_excluded, tell_tries
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
@@ -28,14 +23,14 @@ from tasks.submissions.run_card import Metadata, checked_card, missing_from
 Status = Submission.Status
 
 
-class NotInThisState(Refused):
+class NotInThisState(refusals.Refused):
     """What is asked cannot be done with the run as it is; the message says what can."""
 
 
 class PhaseOver(NotInThisState):
     def __init__(self, phase: Phase) -> None:
         words = _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
-        super().__init__(words % {"phase": phase, "instant": utc_minute(phase.closes)})
+        super().__init__(words % {"phase": phase, "instant": instants.utc_minute(phase.closes)})
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
@@ -63,7 +58,7 @@ def accept_late(submission: Submission, user: User, reason: str) -> Submission:
         late = Submission.objects.filter(pk=submission.pk, is_late=True)
         if late.update(is_late=False, reason=f"Accepted though late by the organiser {user}: {reason}"):
             note_change(submission, user, "accepted", reason, [audit.Change("late", True, False)])
-            bump_version(submission.phase_id)
+            seasons.bump_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -118,7 +113,7 @@ def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reaso
     )
     if moved:
         cancel_jobs(submission.pk)
-        bump_version(submission.phase_id)
+        seasons.bump_version(submission.phase_id)
     return moved
 
 
@@ -139,7 +134,7 @@ def _exclude(submission: Submission, user: User, reason: str, exclusion: str) ->
             Submission.objects.filter(pk=run.pk).update(exclusion=exclusion, exclusion_reason=told)
             note_change(submission, user, exclusion or "reinstated", reason, changes)
             tell_excluded(run, exclusion, reason, at=timezone.now())
-            bump_version(run.phase_id)
+            seasons.bump_version(run.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -174,7 +169,7 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
         if runs.filter(pk=submission.pk, is_selected=False).update(is_selected=True):
             change = audit.Change("counting run", before, submission.number)
             note_change(submission, user, "chosen", reason, [change])
-            bump_version(submission.phase_id)
+            seasons.bump_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -204,7 +199,7 @@ def give_priority(submission: Submission, place: int | None) -> None:
     wanted = len(others) if place is None or submission.is_late else place - 1
     _numbered([*others[:wanted], submission, *others[wanted:]])
     if wanted < len(others):
-        bump_version(submission.phase_id)
+        seasons.bump_version(submission.phase_id)
 
 
 def set_priority(submission: Submission, user: User, reason: str = "", *, place: int) -> Submission:
@@ -228,7 +223,7 @@ def set_priority(submission: Submission, user: User, reason: str = "", *, place:
             _numbered(runs)
             change = audit.Change("priority", before, place)
             note_change(submission, user, "given another priority", reason, [change])
-            bump_version(submission.phase_id)
+            seasons.bump_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -249,8 +244,8 @@ def describe_run(
     card: Mapping[str, object] | None = None,
 ) -> Submission:
     wanted: dict[str, Any] = {
-        "description": checked_description(description),
-        "links": checked_links(links),
+        "description": plain_text.checked_description(description),
+        "links": plain_text.checked_links(links),
         "card": submission.card if card is None else checked_card(card),
     }
     # What was missing before may stay so: the phase may ask for more since the run came.
@@ -259,7 +254,7 @@ def describe_run(
     gone = missing_from(submission.phase, Metadata(description=wanted["description"], card=wanted["card"]))
     if lost := [name for name in gone if name not in missing]:
         words = _("this phase asks for it, so that it cannot be taken back")
-        raise ValidationError({"description" if name == METHOD else name: words for name in lost})
+        raise ValidationError({"description" if name == run_cards.METHOD else name: words for name in lost})
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         changes = [
@@ -268,14 +263,14 @@ def describe_run(
             if name != "card" and (before := getattr(run, name)) != value
         ]
         changes += [
-            audit.Change(CARD[name].english, run.card.get(name), wanted["card"].get(name))
-            for name in CARD
+            audit.Change(run_cards.CARD[name].english, run.card.get(name), wanted["card"].get(name))
+            for name in run_cards.CARD
             if run.card.get(name) != wanted["card"].get(name)
         ]
         if changes:
             Submission.objects.filter(pk=run.pk).update(**wanted)
             note_change(submission, by, "described", changes=changes)
-            bump_version(run.phase_id)
+            seasons.bump_version(run.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -308,7 +303,9 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
     if not 1 <= tries <= MAX_TRIES:
         faults["tries"] = _("give from 1 to %(number)s tries") % {"number": f"{MAX_TRIES:,}"}
     words = _("the reason has %(found)s characters; at most %(most)s fit")
-    if fault := too_long(reason, MAX_REASON, words) or ("" if reason else _("say why: the team reads it")):
+    if fault := plain_text.too_long(reason, MAX_REASON, words) or (
+        "" if reason else _("say why: the team reads it")
+    ):
         faults["reason"] = fault
     if phase.runs_per_day is None and phase.runs_in_total is None:
         faults["phase"] = _("this phase has no limit of runs")

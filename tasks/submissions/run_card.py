@@ -13,23 +13,15 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _, gettext_noop
 
+from citeboard.core import plain_text
 from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.plain_text import (
-    MAX_DESCRIPTION,
-    checked_link,
-    one_line,
-    plain_paragraphs,
-    plain_text,
-    too_long,
-)
 from citeboard.core.words import listed
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import REPLACE_MINUTES
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, CardField
-from tasks.submissions.refusals import CardIncomplete
-from tasks.submissions.uploads import Upload
+from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
@@ -75,10 +67,12 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
 
 
 def _judged(known: CardField, value: object) -> str:
-    text = one_line("" if value is None else str(value))
+    text = plain_text.one_line("" if value is None else str(value))
     if not text:
         return ""
-    if fault := too_long(text, known.max_length, _("this has %(found)s characters; at most %(most)s fit")):
+    if fault := plain_text.too_long(
+        text, known.max_length, _("this has %(found)s characters; at most %(most)s fit")
+    ):
         raise ValueError(fault)
     if known.values and text not in known.values:
         raise ValueError(
@@ -97,13 +91,13 @@ def _judged(known: CardField, value: object) -> str:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)
     if known.is_link:
-        checked_link(text)
+        plain_text.checked_link(text)
     return text.lower() if known.is_date else text
 
 
 def require_card(phase: Phase, said: Metadata) -> None:
     if missing := missing_from(phase, said):
-        raise CardIncomplete(missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing]))
+        raise refusals.CardIncomplete(missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing]))
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
@@ -120,7 +114,7 @@ def missing_from(phase: Phase, said: Metadata) -> list[str]:
     return [name for name in phase.card_required if not there.get(name)]
 
 
-def sender_of(by: User | None, upload: Upload, team: Team | None) -> Sender | None:
+def sender_of(by: User | None, upload: uploads.Upload, team: Team | None) -> Sender | None:
     """For whom a run is read; it is submitted where its team is known, else only checked."""
     if by is None and team is None:
         return None
@@ -128,7 +122,7 @@ def sender_of(by: User | None, upload: Upload, team: Team | None) -> Sender | No
     return Sender(account=account, team=key, network=upload.network, submits=team is not None, gives_way=True)
 
 
-def read_metadata(upload: Upload, task_type: TaskType, sender: Sender | None) -> Metadata:
+def read_metadata(upload: uploads.Upload, task_type: TaskType, sender: Sender | None) -> Metadata:
     try:
         with read_upload(READER, upload.path, {}, owner=sender) as done:
             said: dict[str, Any] = done.result
@@ -150,7 +144,7 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
 
 
 def _metadata(task_type: TaskType, said: Mapping[str, Any], card: Mapping[str, str]) -> Metadata:
-    description = plain_paragraphs(said["description"])[:MAX_DESCRIPTION].rstrip()
+    description = plain_text.plain_paragraphs(said["description"])[: plain_text.MAX_DESCRIPTION].rstrip()
     figures = _passing(partial(checked_figures, task_type), said["figures"])
     return Metadata(description=description, card=card, figures=figures)
 
@@ -176,7 +170,7 @@ class Findings:
 
 
 def findings_of(
-    upload: Upload, *, task_type: TaskType, index: Path, options: Options, sender: Sender | None
+    upload: uploads.Upload, *, task_type: TaskType, index: Path, options: Options, sender: Sender | None
 ) -> Findings:
     given = {
         "task_type": task_type.reference,
@@ -232,18 +226,20 @@ class RunDetails:
 def checked_details(
     *, system: str, description: str = "", kind: str, idempotency_key: str = ""
 ) -> RunDetails:
-    given = RunDetails(one_line(system), plain_paragraphs(description), kind, idempotency_key.strip())
+    given = RunDetails(
+        plain_text.one_line(system), plain_text.plain_paragraphs(description), kind, idempotency_key.strip()
+    )
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")
     words = _("the name has %(found)s characters; at most %(most)s fit")
-    if fault := too_long(given.system, MAX_SYSTEM, words):
+    if fault := plain_text.too_long(given.system, MAX_SYSTEM, words):
         faults["system"] = fault
     words = _("the description has %(found)s characters; at most %(most)s fit")
-    if fault := too_long(given.description, MAX_DESCRIPTION, words):
+    if fault := plain_text.too_long(given.description, plain_text.MAX_DESCRIPTION, words):
         faults["description"] = fault
     if kind not in TEAM_KINDS:
-        named = {"found": plain_text(kind)[:40], "names": ", ".join(TEAM_KINDS)}
+        named = {"found": plain_text.plain_text(kind)[:40], "names": ", ".join(TEAM_KINDS)}
         faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
     key = given.idempotency_key
     if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):

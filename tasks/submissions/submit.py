@@ -23,10 +23,8 @@ from tasks.gold.gold_files import index_file
 from tasks.jobs.leases import create_check, create_jobs
 from tasks.models import ExtraTries, Gold, LateReading, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import lock_entry, terms_to_accept
-from tasks.submissions import refusals, run_card
-from tasks.submissions.reading import MAX_FILE
+from tasks.submissions import reading, refusals, run_acts, run_card
 from tasks.submissions.refusals import CardIncomplete, RunRejected
-from tasks.submissions.run_acts import check_priority, give_priority
 from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types import Problem, TaskType
 from tasks.types.problems import capped
@@ -73,7 +71,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     priority: int | None = None,
 ) -> Submission:
     """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
-    check_priority(phase, kind, priority)
+    run_acts.check_priority(phase, kind, priority)
     details = run_card.checked_details(
         system=system, description=description, kind=kind, idempotency_key=idempotency_key
     )
@@ -248,7 +246,7 @@ def queue_run(
     else:
         create_check(submission, _current_gold(phase))
     if phase.counting == Phase.Counting.PRIORITY and submission.kind == Submission.Kind.PRIMARY:
-        give_priority(submission, place)
+        run_acts.give_priority(submission, place)
     return submission
 
 
@@ -313,7 +311,7 @@ def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str,
         return {"is_named": is_named}
     with metadata.path.open("rb") as file:
         # A byte more than it may have, so that its reader says so.
-        content = file.read(MAX_FILE + 1)
+        content = file.read(reading.MAX_FILE + 1)
     return {"metadata": content, "metadata_name": metadata.filename, "is_named": is_named}
 
 

@@ -30,11 +30,10 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from citeboard.core import storage
+from citeboard.core import refusals, storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.confinement import pool
 from citeboard.core.door import Door, Elsewhere
-from citeboard.core.refusals import Refused
 from tasks.models import Submission
 
 #: In bytes, since that is how file systems count.
@@ -42,7 +41,7 @@ MAX_NAME = 100
 MAX_SUFFIX = 12
 
 
-class UploadTooLarge(Refused):
+class UploadTooLarge(refusals.Refused):
     status = 413
 
     def __init__(self, limit: int) -> None:

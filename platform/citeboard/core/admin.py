@@ -7,10 +7,9 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from citeboard.core import audit
+from citeboard.core import audit, words
 from citeboard.core.audit import NotRestored, restore
 from citeboard.core.models import AuditEntry
-from citeboard.core.words import sentence
 
 if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
@@ -77,4 +76,4 @@ class AuditEntryAdmin(FactsAdmin):
             try:
                 self.restore(entry, request.user)
             except NotRestored as refused:
-                self.message_user(request, sentence(refused), messages.ERROR)
+                self.message_user(request, words.sentence(refused), messages.ERROR)

@@ -13,8 +13,7 @@ from django.db.models.deletion import ProtectedError
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from citeboard.core.actions import ACTIONS, OPERATOR, VARIANT, worded
-from citeboard.core.middleware import ENGLISH
+from citeboard.core import actions, middleware
 from citeboard.core.models import MAX_NAME, MAX_SUBJECT, AuditEntry
 from citeboard.core.words import cut
 
@@ -33,7 +32,7 @@ class Change:
 def in_english() -> Iterator[None]:
     """Around words that are kept: a reader of another language gets them translated when they are shown."""
     # `override` itself, as a decorator, would be one for all threads.
-    with translation.override(ENGLISH):
+    with translation.override(middleware.ENGLISH):
         yield
 
 
@@ -51,7 +50,7 @@ def record(
     """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`."""
     action, _slash, variant = key.partition("/")
     stored = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
-    stored |= {VARIANT: variant} if variant else {}
+    stored |= {actions.VARIANT: variant} if variant else {}
     where = {"subject_type": _kind(subject), "subject_id": subject.pk, "place_type": _kind(place)}
     where |= {"subject": cut(str(subject), MAX_SUBJECT), "place_id": place.pk}
     return _written(actor, called or name_of(actor), action, stored, changes, **where)
@@ -65,7 +64,7 @@ def _written(
         actor_name=called,
         action=action,
         facts=facts,
-        text=worded(action, facts),
+        text=actions.worded(action, facts),
         changes=[change.as_json() for change in changes],
         **where,
     )
@@ -105,7 +104,7 @@ def replace(entry: AuditEntry, written: re.Pattern[str], called: str) -> None:
 
 
 def name_of(actor: Any) -> str:
-    return cut(str(actor) if actor is not None else OPERATOR, MAX_NAME)
+    return cut(str(actor) if actor is not None else actions.OPERATOR, MAX_NAME)
 
 
 def as_json(value: Any) -> Any:
@@ -144,7 +143,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
             for part in serializers.serialize("python", rows)
         ]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
-        has_sentence = f"{DELETED}/{kind}" in ACTIONS
+        has_sentence = f"{DELETED}/{kind}" in actions.ACTIONS
         facts: dict[str, object] = {"name": present} if has_sentence else {"name": present, "kind": kind}
         key, changes = f"{DELETED}/{kind}" if has_sentence else DELETED, [Change(ROWS, stored, None)]
         record(key, actor=by, subject=present, place=place, facts=facts, changes=changes)

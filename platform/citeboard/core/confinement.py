@@ -10,12 +10,9 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD, probe, rights, turns
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confined.pool import Done, LimitExceeded, Pool, ProgramFailed, Setup, Work
-from citeboard.core.confined.probe import self_test
-from citeboard.core.confined.rights import MEANS
-from citeboard.core.confined.turns import PoolFull, Sender
 
 #: Folders of our code, and what of it is imported before the first file comes.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
@@ -45,13 +42,13 @@ class UploadUnreadable(Exception):
 
 def means() -> tuple[str, ...]:
     """Of what the kernel gives, what is used."""
-    return () if settings.CONFINEMENT == "limits" else MEANS
+    return () if settings.CONFINEMENT == "limits" else rights.MEANS
 
 
 @cache
 def still_open() -> tuple[str, ...]:
     """What a confined process of this machine can do, tried once by each process of the site."""
-    return tuple(self_test())
+    return tuple(probe.self_test())
 
 
 def why_nothing_is_read() -> str:
@@ -122,10 +119,10 @@ def read_upload(
         program=program, arguments=arguments, limits=bounds, files=inputs, shared=shared, is_ours=ours
     )
     if program != PROBE and (reason := why_nothing_is_read()):
-        raise PoolFull(reason, retry_after=UNDECIDED)
-    sender = owner if isinstance(owner, Sender) else None
+        raise turns.PoolFull(reason, retry_after=UNDECIDED)
+    sender = owner if isinstance(owner, turns.Sender) else None
     if owner is not None and sender is None:
-        sender = Sender(account=str(getattr(owner, "pk", owner)))
+        sender = turns.Sender(account=str(getattr(owner, "pk", owner)))
     try:
         with pool().done(work, sender=sender) as done:
             yield done

@@ -18,9 +18,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler, set_rollback
 
+from citeboard.core import outages, refusals
 from citeboard.core.confined.turns import PoolFull
-from citeboard.core.outages import outage_of
-from citeboard.core.refusals import Refused
 from citeboard.core.words import one_line, sentence
 
 log = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ class Refusal(exceptions.APIException):
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    if isinstance(error, Refused):
+    if isinstance(error, refusals.Refused):
         set_rollback()
         return _problem(Response(error.answer(), status=error.status), context["request"])
     if isinstance(error, PoolFull):
@@ -126,7 +125,7 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Says what is away, or names the request, so that a report of the error can be traced."""
-    outage = outage_of(sys.exception())
+    outage = outages.outage_of(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."
     if outage is not None:
         status, detail = outage.status, outage.sentence(request)

@@ -12,11 +12,8 @@ from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from citeboard.core import storage
-from citeboard.core.confinement import why_nothing_is_read
+from citeboard.core import confinement, outages, storage, words
 from citeboard.core.database import LARGEST_SKEW, schema_state, skew
-from citeboard.core.outages import note_outage, note_recovery
-from citeboard.core.words import listed
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
@@ -86,7 +83,7 @@ def _missing(clock: float | None) -> Iterator[Missing]:
     except OSError as fault:
         reason = f"the data folder is not there ({fault.strerror})"
         yield Missing(what="disk", reason=reason, stops=PARTS)
-    if reason := why_nothing_is_read():
+    if reason := confinement.why_nothing_is_read():
         lacks = "reading of uploads: they are taken, and wait"
         yield Missing(what="confinement", reason=reason, stops=(WORKER,), lacks=lacks)
     if trouble := _trouble_of(settings.REDIS_URL):
@@ -128,7 +125,7 @@ def live(request: HttpRequest) -> JsonResponse:
 def ready(request: HttpRequest) -> JsonResponse:
     part_asked = request.GET.get("for", WEB)
     if part_asked not in PARTS:
-        return JsonResponse({"detail": f"There are {listed(PARTS)}."}, status=400)
+        return JsonResponse({"detail": f"There are {words.listed(PARTS)}."}, status=400)
     clock = clock_skew()
     lacking = missing(clock, request)
     facts: dict[str, object] = {
@@ -138,9 +135,9 @@ def ready(request: HttpRequest) -> JsonResponse:
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
     # Probes come every few seconds.
     for lack in lacking:
-        note_outage(lack.what, lack.reason)
+        outages.note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:
-        note_recovery(what)
+        outages.note_recovery(what)
     reasons = [("reason", lack.reason) for lack in lacking if part_asked in lack.stops]
     code = 200 if status == "ready" else 503
     response = JsonResponse({"status": status, **dict(reasons[:1]), **facts}, status=code)

@@ -21,8 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from citeboard.core.logs import request_id
-from citeboard.core.middleware import Middleware
+from citeboard.core import logs, middleware
 
 #: The variable by which the client library learns of it, when it is imported.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -48,7 +47,7 @@ PAGES = Counter(
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class RequestMetricsMiddleware(Middleware):
+class RequestMetricsMiddleware(middleware.Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
         method = request.method if request.method in METHODS else "other"
@@ -143,10 +142,10 @@ def _ids_by_request() -> Any:
 
     class IdsByRequest(RandomIdGenerator):
         def generate_trace_id(self) -> int:
-            return ids_of(request_id.get())[0]
+            return ids_of(logs.request_id.get())[0]
 
         def generate_span_id(self) -> int:
             is_first = not trace.get_current_span().get_span_context().is_valid
-            return ids_of(request_id.get())[1] if is_first else super().generate_span_id()
+            return ids_of(logs.request_id.get())[1] if is_first else super().generate_span_id()
 
     return IdsByRequest()

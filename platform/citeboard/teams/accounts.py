@@ -26,8 +26,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from citeboard.core import audit, middleware
-from citeboard.core.lookalikes import written_otherwise
+from citeboard.core import audit, lookalikes, middleware
 from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
@@ -201,7 +200,7 @@ class ProfileForm(NameForm):
 def checked_name(text: str, person: User | None) -> str:
     """On one line. Raises ValidationError where it looks like another account's in other letters."""
     name = " ".join(text.split())
-    if written_otherwise(User.objects.exclude(pk__in=[person.pk] if person else []), "name", name):
+    if lookalikes.written_otherwise(User.objects.exclude(pk__in=[person.pk] if person else []), "name", name):
         words = _(
             "Another account has a name that looks like this one in other letters. Write yours in "
             "the letters of one language, or add a name."

@@ -5,8 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted, file_size
-from scoring.ops import bucket_backups
-from scoring.ops.backups import BackupRefused, remove_older, write_backup
+from scoring.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
 #: The exit code where the backup is complete but for files that the site itself has lost.
@@ -34,9 +33,9 @@ class Command(BaseCommand):
         target, keep = options["target"].absolute(), options["keep"]
         if keep is not None and keep < 1:
             raise CommandError("--keep takes a number of at least 1")
-        with refusing(BackupRefused, OSError, words="No backup was made: {}"):
+        with refusing(backups.BackupRefused, OSError, words="No backup was made: {}"):
             bucket = bucket_backups.opened(options["bucket"]) if options["bucket"] else None
-            manifest = write_backup(
+            manifest = backups.write_backup(
                 target, with_secret=not options["without_secret"], is_incremental=options["incremental"]
             )
         files, boards = counted(len(manifest.files), "file"), counted(len(manifest.boards), "board")
@@ -45,7 +44,7 @@ class Command(BaseCommand):
             f"secret key {manifest.secret}"
         )
         if keep is not None:
-            for folder in remove_older(target, keep):
+            for folder in backups.remove_older(target, keep):
                 self.stdout.write(f"{folder}: removed")
         if bucket is not None:
             with refusing(OSError, words="The backup is here and not in the bucket: {}"):

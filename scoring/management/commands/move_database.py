@@ -11,8 +11,7 @@ from django.core.management.color import no_style
 from django.db import Error as DatabaseTrouble, connection, connections, transaction
 from django.db.models import JSONField, Model
 
-from citeboard.core.database import schema_state
-from citeboard.core.env import database_settings
+from citeboard.core import database, env
 from citeboard.core.words import counted
 from tasks.management.problems import refusing
 
@@ -46,11 +45,11 @@ def move_database(address: str) -> dict[str, int]:
     """Into an empty database of PostgreSQL, all or nothing: how many rows by table. Raises ValueError."""
     if connection.vendor != "sqlite":
         raise MoveRefused("this site's database is PostgreSQL already")
-    if missing := schema_state().missing:
+    if missing := database.schema_state().missing:
         raise MoveRefused(
             f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first"
         )
-    connections.databases[TARGET] = {**connections.databases["default"], **database_settings(address)}
+    connections.databases[TARGET] = {**connections.databases["default"], **env.database_settings(address)}
     target = connections[TARGET]
     if target.vendor != "postgresql":
         raise MoveRefused(f"the new database is {target.display_name}; expected PostgreSQL")

@@ -6,8 +6,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from scoring.models import Paper
-from scoring.publications.reading import read_publication
-from scoring.publications.season_results import store_publication
+from scoring.publications import reading, season_results
 from tasks.management.problems import problems_told
 from tasks.types import InputRefused
 
@@ -29,14 +28,14 @@ class Command(BaseCommand):
             read, refused = [], []
             for path in options["files"]:
                 try:
-                    read.append(read_publication(path))
+                    read.append(reading.read_publication(path))
                 except InputRefused as fault:
                     refused += fault.problems
             if refused:
                 raise InputRefused(refused)
         with transaction.atomic():
             for publication, odd in read:
-                key, changes = publication.paper.key, store_publication(publication)
+                key, changes = publication.paper.key, season_results.store_publication(publication)
                 for line in (*changes, *(f"note: {problem}" for problem in odd)):
                     self.stdout.write(line)
                 state = "" if changes else ", as it was"

@@ -5,8 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
-from scoring.ops import bucket_backups
-from scoring.ops.backups import BackupRefused, restore_backup
+from scoring.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
 #: The exit code where all was put back and something is not as it was.
@@ -34,10 +33,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["target"].absolute()
-        with refusing(BackupRefused, OSError, words=f"{target}: {{}}"):
+        with refusing(backups.BackupRefused, OSError, words=f"{target}: {{}}"):
             if options["bucket"]:
                 bucket_backups.fetch(bucket_backups.opened(options["bucket"]), options["moment"], target)
-            restored = restore_backup(target, overwrite=options["overwrite"])
+            restored = backups.restore_backup(target, overwrite=options["overwrite"])
         manifest = restored.manifest
         self.stdout.write(
             f"Restored as of {manifest.made_at}: {counted(len(manifest.files), 'file')}, "

@@ -12,8 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from citeboard.core.database import UnusableSchema, refuse_unusable_schema, schema_state
-from citeboard.core.processes import complaint
+from citeboard.core import database, processes
 from scoring.ops.serving import PARTS, SITE, Failed, Serving
 from tasks.seasons.first_organiser import how_to_begin
 
@@ -36,7 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
         parts = (only,) if only else PARTS
-        if SITE in parts and (words := complaint(settings.BIND, settings.PORT)):
+        if SITE in parts and (words := processes.complaint(settings.BIND, settings.PORT)):
             raise CommandError(words)
         prepare_database(migrates=not options["no_migrate"])
         if SITE in parts and not is_gathered():
@@ -46,7 +45,7 @@ class Command(BaseCommand):
         connection.close()
         try:
             Serving(parts, announce=self.say).run()
-        except UnusableSchema as reason:
+        except database.UnusableSchema as reason:
             raise CommandError(str(reason), returncode=reason.exit_code) from reason
         except Failed as reason:
             raise CommandError(str(reason)) from reason
@@ -80,12 +79,12 @@ def gather() -> None:
 
 def prepare_database(*, migrates: bool) -> None:
     try:
-        refuse_unusable_schema()
-        missing = schema_state().missing
+        database.refuse_unusable_schema()
+        missing = database.schema_state().missing
         if missing and migrates:
             call_command("migrate", interactive=False, verbosity=0)
             missing = []
-    except UnusableSchema as reason:
+    except database.UnusableSchema as reason:
         raise CommandError(str(reason), returncode=reason.exit_code) from reason
     except DatabaseError as reason:
         raise CommandError(f"The database does not answer: {reason}") from reason

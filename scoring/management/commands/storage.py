@@ -7,9 +7,8 @@ from django.conf import settings
 from django.core.files.storage import storages
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.env import backend, bucket_at
+from citeboard.core import env, words
 from citeboard.core.storage.copying import copy_all
-from citeboard.core.words import counted, file_size
 from scoring.ops.pruning import named_files
 
 SHOWN = 20
@@ -46,12 +45,12 @@ class Command(BaseCommand):
             raise CommandError(f"{reason}. What was copied stands; start the command again.") from reason
         verb = "would be copied" if dry_run else "copied and compared"
         self.stdout.write(
-            f"{counted(done.copied, 'file')} ({file_size(done.bytes)}) {verb}, "
-            f"{counted(done.unchanged, 'file')} there already, {done.known} of them known from before."
+            f"{words.counted(done.copied, 'file')} ({words.file_size(done.bytes)}) {verb}, "
+            f"{words.counted(done.unchanged, 'file')} there already, {done.known} of them known from before."
         )
         if done.refused:
             raise CommandError(
-                f"{counted(len(done.refused), 'file')} not copied; let the site stay where it is. "
+                f"{words.counted(len(done.refused), 'file')} not copied; let the site stay where it is. "
                 + "; ".join(done.refused[:SHOWN])
             )
 
@@ -61,9 +60,9 @@ def _place(address: str) -> dict[str, Any]:
         folder = Path(address)
         if not folder.is_absolute():
             raise CommandError(f"“{address}” is neither an absolute folder nor the address of a bucket.")
-        return backend(None, folder)
+        return env.backend(None, folder)
     try:
-        return backend(bucket_at(address), Path())
+        return env.backend(env.bucket_at(address), Path())
     except ValueError:
         raise CommandError(
             "That is not the address of a bucket, such as s3://name?endpoint=https://s3.example.org, without "

@@ -10,12 +10,10 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from citeboard.core import storage
-from citeboard.core.audit import as_json
+from citeboard.core import audit, storage
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
-from tasks.seasons.file.entries import NAME, ROLES
-from tasks.seasons.file.tables import document
+from tasks.seasons.file import entries, tables
 from tasks.types.registry import known_type
 
 #: Folders of an export, beside the season file.
@@ -33,7 +31,7 @@ class Exported:
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        files: Files = {NAME: partial(BytesIO, self.text.encode()), **self.files}
+        files: Files = {entries.NAME: partial(BytesIO, self.text.encode()), **self.files}
         for name, opened in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +42,7 @@ class Exported:
 def export_season(season: Season) -> Exported:
     values = structure_of(season)
     files: Files = {}
-    for key, role in ROLES.items():
+    for key, role in entries.ROLES.items():
         people = season.organisers.filter(role=role).values_list("user__email", flat=True)
         values["season"] |= {key: sorted(people)} if people else {}
     for task, said in zip(season.tasks.all(), values["tasks"], strict=True):
@@ -62,7 +60,7 @@ def export_season(season: Season) -> Exported:
             files[name] = partial(storage.gold.open, gold.file)
             said["gold"].append({"split": split, "paths": [name], "reason": gold.reason.strip()})
         said["baselines"] = list(_baselines(task, files))
-    return Exported(document(values), files)
+    return Exported(tables.document(values), files)
 
 
 def structure_of(season: Season) -> dict[str, Any]:
@@ -85,7 +83,7 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
-        if value is not None and (row.is_required(name) or as_json(value) != as_json(default)):
+        if value is not None and (row.is_required(name) or audit.as_json(value) != audit.as_json(default)):
             # What the site keeps as lines is a list in the file.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said

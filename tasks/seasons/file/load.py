@@ -12,32 +12,15 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
-from citeboard.core.instants import utc_minute
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, instants, refusals
 from citeboard.teams.models import User
 from tasks.gold.early import kept_back, nothing_early
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
-from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
-from tasks.models.declarations import keep
-from tasks.models.seasons import Configured, bump_version, bump_versions
+from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task, declarations, seasons
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.registration.entries import current_terms, publish_terms
-from tasks.seasons.file import entries
-from tasks.seasons.file.export import structure_of
-from tasks.seasons.file.plan import (
-    ALL,
-    UNDECIDED,
-    Decisions,
-    Difference,
-    KeyNotKnown,
-    LoadConflicts,
-    Plan,
-    make_plan,
-    remembered_of,
-    with_account,
-)
+from tasks.seasons.file import entries, export, plan as plans
 from tasks.seasons.file.tables import document
 from tasks.seasons.organisers import add_organiser, remove_organiser
 from tasks.submissions.run_acts import replace as give_way
@@ -58,9 +41,9 @@ class Loaded:
 
     season: Season
     changes: list[str]
-    differences: list[Difference]
+    differences: list[plans.Difference]
     notices: list[str] = field(default_factory=list)
-    conflicts: list[Difference] = field(default_factory=list)
+    conflicts: list[plans.Difference] = field(default_factory=list)
 
 
 def load_season(
@@ -68,7 +51,7 @@ def load_season(
     *,
     data: Path | None = None,
     reason: str = "",
-    decisions: Decisions = UNDECIDED,
+    decisions: plans.Decisions = plans.UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
     """Bring the site to what the folder's season file says; its files are in the folder or in ``data``."""
@@ -77,7 +60,12 @@ def load_season(
 
 
 def load_season_text(
-    text: bytes, *, by: User, slug: str = "", decisions: Decisions = UNDECIDED, dry_run: bool = False
+    text: bytes,
+    *,
+    by: User,
+    slug: str = "",
+    decisions: plans.Decisions = plans.UNDECIDED,
+    dry_run: bool = False,
 ) -> Loaded:
     """The same for a season file that was sent alone: the files that it names stay as the site has them."""
     return apply_entry(_alone(text, slug), reason="", decisions=decisions, dry_run=dry_run, by=by)
@@ -85,7 +73,9 @@ def load_season_text(
 
 def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
     entry = replace(_alone(document(values).encode(), slug), is_from_file=False)
-    return apply_entry(entry, reason="", decisions=Decisions(frozenset({ALL})), dry_run=False, by=by)
+    return apply_entry(
+        entry, reason="", decisions=plans.Decisions(frozenset({plans.ALL})), dry_run=False, by=by
+    )
 
 
 def _alone(text: bytes, slug: str) -> entries.SeasonEntry:
@@ -100,10 +90,10 @@ def _alone(text: bytes, slug: str) -> entries.SeasonEntry:
 
 
 def apply_entry(
-    entry: entries.SeasonEntry, *, reason: str, decisions: Decisions, dry_run: bool, by: User | None
+    entry: entries.SeasonEntry, *, reason: str, decisions: plans.Decisions, dry_run: bool, by: User | None
 ) -> Loaded:
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
-        plan = make_plan(entry, reason=reason, scratch=Path(scratch), decisions=decisions)
+        plan = plans.make_plan(entry, reason=reason, scratch=Path(scratch), decisions=decisions)
         if dry_run:
             with transaction.atomic():
                 slug = plan.entry.slug
@@ -123,11 +113,11 @@ def apply_entry(
     with transaction.atomic():
         season = Season.objects.select_for_update().filter(slug=entry.slug).first() or Season(slug=entry.slug)
         differences = plan.differences(season)
-        if unknown := sorted((decisions.apply | decisions.keep) - {ALL, *plan.said()}):
-            raise KeyNotKnown(unknown)
+        if unknown := sorted((decisions.apply | decisions.keep) - {plans.ALL, *plan.said()}):
+            raise plans.KeyNotKnown(unknown)
         conflicts = [row for row in differences if row.is_conflict]
         if pending := [row for row in conflicts if not decisions.decides(row.key)]:
-            raise LoadConflicts(pending)
+            raise plans.LoadConflicts(pending)
         plan = replace(plan, stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)))
         with nothing_early(season, by=by):
             changes = _write(season, plan, kept, reason, by)
@@ -147,14 +137,14 @@ def apply_entry(
     return Loaded(season=season, changes=changes, notices=notices, differences=applied)
 
 
-def _write(season: Season, plan: Plan, kept: Kept, reason: str, by: User | None) -> list[str]:
+def _write(season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User | None) -> list[str]:
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
     _written(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
-    remembered = remembered_of(season)
+    remembered = plans.remembered_of(season)
     for address, role in plan.entry.roles.items():
         user = User.objects.filter(email__iexact=address).first()
         if user is None or entries.organiser_key(address) in plan.stays:
@@ -174,7 +164,7 @@ def _write(season: Season, plan: Plan, kept: Kept, reason: str, by: User | None)
         _write_task(season, task, kept, plan, reason, by, changes)
     changes += plan.results.store()
     if changes:
-        bump_versions(season)
+        seasons.bump_versions(season)
     if entry.is_from_file:
         # A file that came alone says nothing of gold and of other files.
         alone = remembered if entry.is_alone else {}
@@ -190,7 +180,7 @@ def _write_task(
     season: Season,
     entry: entries.TaskEntry,
     kept: Kept,
-    plan: Plan,
+    plan: plans.Plan,
     reason: str,
     by: User | None,
     changes: list[str],
@@ -198,7 +188,7 @@ def _write_task(
     task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(season=season, slug=entry.slug)
     facts = plan.facts_for(entries.task_prefix(entry.slug))
     if entry.task_type and facts["type"] == entry.type and (entry.brings_folder or task.type != entry.type):
-        declaration = keep(entry.task_type) if entry.task_type.declared else None
+        declaration = declarations.keep(entry.task_type) if entry.task_type.declared else None
         if task.pk and task.type == entry.type and task.declaration != declaration:
             # In words alone: what changes a number is another type.
             changes.append(f"task {task.slug}: declaration")
@@ -233,7 +223,7 @@ def _write_task(
 
 
 def _write_baseline(
-    season: Season, task: entries.TaskEntry, entry: entries.BaselineEntry, plan: Plan
+    season: Season, task: entries.TaskEntry, entry: entries.BaselineEntry, plan: plans.Plan
 ) -> Iterator[str]:
     sha256 = checksum(entry.run)
     for slug in plan.phases_of(task, entry):
@@ -247,7 +237,7 @@ def _write_baseline(
         if before and before.sha256 == sha256:
             if before.description != entry.description:
                 Submission.objects.filter(pk=before.pk).update(description=entry.description)
-                bump_version(before.phase_id)
+                seasons.bump_version(before.phase_id)
                 yield f"{baseline}: description changed"
             continue
         upload = Upload(entry.run, entry.run.name)
@@ -257,7 +247,7 @@ def _write_baseline(
         yield f"{baseline}: queued as run {new.number}"
 
 
-def _written(row: Configured, facts: entries.Facts, name: str, changes: list[str]) -> list[str]:
+def _written(row: seasons.Configured, facts: entries.Facts, name: str, changes: list[str]) -> list[str]:
     is_new = row.pk is None
     changed = [key for key, value in facts.items() if is_new or getattr(row, key) != value]
     for key in changed:
@@ -272,9 +262,9 @@ def _written(row: Configured, facts: entries.Facts, name: str, changes: list[str
     return changed
 
 
-def _notices(season: Season, entry: entries.SeasonEntry, plan: Plan) -> Iterator[str]:
+def _notices(season: Season, entry: entries.SeasonEntry, plan: plans.Plan) -> Iterator[str]:
     yield from map(str, plan.results.oddities)
-    accounts = with_account(entry.roles)
+    accounts = plans.with_account(entry.roles)
     for address, role in entry.roles.items():
         if address not in accounts:
             words = _("%(role)s %(address)s has no account yet; load the season again when there is one")
@@ -287,7 +277,7 @@ def _notices(season: Season, entry: entries.SeasonEntry, plan: Plan) -> Iterator
             yield words % {"phase": name, "split": phase.split}
         if phase.closes <= timezone.now():
             words = _("phase %(phase)s is over: it closed %(instant)s")
-            yield words % {"phase": name, "instant": utc_minute(phase.closes)}
+            yield words % {"phase": name, "instant": instants.utc_minute(phase.closes)}
     yield from (_("not shown yet: %(what)s") % {"what": early.words} for early in kept_back(scored))
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
@@ -310,7 +300,7 @@ class Fault:
     expected: str = ""
 
 
-class SettingsRefused(Refused):
+class SettingsRefused(refusals.Refused):
     status = 422
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -327,7 +317,7 @@ def change_settings(*, season: Season, values: Mapping[str, Any], by: User | Non
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)
         entries.rows_of(locked)
-        structure = structure_of(locked)
+        structure = export.structure_of(locked)
         if unknown := [key for key, value in values.items() if not _set(structure, key, value)]:
             raise SettingsRefused([Fault(key, _("there is no such setting")) for key in unknown])
         return load_settings(structure, by=by, slug=locked.slug)

@@ -9,28 +9,13 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.core.audit import as_json
-from citeboard.core.refusals import Refused
+from citeboard.core import audit, refusals
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from tasks.gold.gold_files import index_of
-from tasks.gold.packing import PreparedGold, prepare_gold
+from tasks.gold import gold_files, packing
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
-from tasks.seasons.file.entries import (
-    TERMS_KEY,
-    BaselineEntry,
-    Facts,
-    GoldEntry,
-    SeasonEntry,
-    TaskEntry,
-    facts_of,
-    gold_key,
-    key_of,
-    model_of,
-    organiser_key,
-    rows_of,
-)
+from tasks.seasons.file import entries
 from tasks.seasons.file.tables import Table
 from tasks.submissions.uploads import checksum
 from tasks.types import InputRefused, Option, OptionRefused, Problem, TaskType
@@ -96,7 +81,7 @@ class Decisions:
 UNDECIDED = Decisions()
 
 
-class LoadConflicts(Refused):
+class LoadConflicts(refusals.Refused):
     def __init__(self, conflicts: list[Difference]) -> None:
         self.conflicts = conflicts
         words = ngettext(
@@ -110,7 +95,7 @@ class LoadConflicts(Refused):
         return super().answer() | {"conflicts": [row.as_json() for row in self.conflicts]}
 
 
-class KeyNotKnown(Refused):
+class KeyNotKnown(refusals.Refused):
     status = 400
 
     def __init__(self, keys: list[str]) -> None:
@@ -140,49 +125,54 @@ def read_published_results(paths: Iterable[Path]) -> PublishedResults:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    entry: SeasonEntry
+    entry: entries.SeasonEntry
     results: PublishedResults
-    gold: dict[tuple[str, str], PreparedGold] = field(default_factory=dict)
+    gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
     #: By the task's slug: where the board and page of a task show published results.
     placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     #: Keys that stay as the site has them.
     stays: frozenset[str] = frozenset()
 
     @property
-    def facts(self) -> dict[str, Facts]:
-        return facts_of(self.entry, self.placements)
+    def facts(self) -> dict[str, entries.Facts]:
+        return entries.facts_of(self.entry, self.placements)
 
     @property
     def roles_in_file(self) -> dict[str, str]:
         addresses = with_account(self.entry.roles)
-        return {organiser_key(address): self.entry.roles[address] for address in addresses}
+        return {entries.organiser_key(address): self.entry.roles[address] for address in addresses}
 
-    def facts_for(self, prefix: str) -> Facts:
+    def facts_for(self, prefix: str) -> entries.Facts:
         facts = self.facts[prefix]
-        return {name: value for name, value in facts.items() if key_of(prefix, name) not in self.stays}
+        return {
+            name: value for name, value in facts.items() if entries.key_of(prefix, name) not in self.stays
+        }
 
     def differences(self, season: Season) -> list[Difference]:
         if season._state.adding:  # noqa: SLF001  (documented)
             return []
-        rows, remembered = rows_of(season), remembered_of(season)
+        rows, remembered = entries.rows_of(season), remembered_of(season)
         compared: list[tuple[str, Any, Any, Any]] = []
         for prefix, facts in self.facts.items():
             for name, value in facts.items() if prefix in rows else ():
-                key = key_of(prefix, name)
+                key = entries.key_of(prefix, name)
                 last: Any = UNSAID
                 if key in remembered:
                     last = remembered[key]
-                elif key_of(prefix, "title") in remembered:
+                elif entries.key_of(prefix, "title") in remembered:
                     # A setting of a later release was at its default when the file was loaded.
-                    last = as_json(model_of(prefix).field(name).get_default())
-                compared.append((key, last, as_json(getattr(rows[prefix], name)), as_json(value)))
+                    last = audit.as_json(entries.model_of(prefix).field(name).get_default())
+                compared.append((key, last, audit.as_json(getattr(rows[prefix], name)), audit.as_json(value)))
         for (task, split), prepared in self.gold.items():
             if present := present_gold(self.entry, task, split):
-                key = gold_key(task, split)
+                key = entries.gold_key(task, split)
                 compared.append((key, remembered.get(key, UNSAID), present.digest, prepared.digest))
         # Those whom the file names, and those whom it named and names no more.
         people = season.organisers.values_list("user__email", "role")
-        in_site, in_file = {organiser_key(address): role for address, role in people}, self.roles_in_file
+        in_site, in_file = (
+            {entries.organiser_key(address): role for address, role in people},
+            self.roles_in_file,
+        )
         for key in [*in_file, *self.removed_roles(remembered)]:
             last = remembered.get(key, False)
             # Earlier releases kept that somebody was an organiser and knew nothing of helpers.
@@ -192,7 +182,7 @@ class Plan:
         if self.entry.terms:
             terms = current_terms(season)
             shown = terms_text(terms.text) if terms else None
-            compared.append((TERMS_KEY, remembered.get(TERMS_KEY), shown, self.entry.terms))
+            compared.append((entries.TERMS_KEY, remembered.get(entries.TERMS_KEY), shown, self.entry.terms))
         return [
             Difference(key=key, last=last, site=site, file=file)
             for key, last, site, file in compared
@@ -201,23 +191,29 @@ class Plan:
 
     def said(self) -> dict[str, Any]:
         values = {
-            key_of(prefix, name): as_json(value)
+            entries.key_of(prefix, name): audit.as_json(value)
             for prefix, facts in self.facts.items()
             for name, value in facts.items()
         }
-        values |= {gold_key(task, split): prepared.digest for (task, split), prepared in self.gold.items()}
+        values |= {
+            entries.gold_key(task, split): prepared.digest for (task, split), prepared in self.gold.items()
+        }
         values |= self.roles_in_file
-        return values | ({TERMS_KEY: self.entry.terms} if self.entry.terms else {})
+        return values | ({entries.TERMS_KEY: self.entry.terms} if self.entry.terms else {})
 
     def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
         """Keys of those whom the file named when it was loaded last; one that names nobody says nothing."""
-        named = {organiser_key(address) for address in self.entry.roles}
-        return [key for key in remembered if named and key.startswith(organiser_key("")) and key not in named]
+        named = {entries.organiser_key(address) for address in self.entry.roles}
+        return [
+            key
+            for key in remembered
+            if named and key.startswith(entries.organiser_key("")) and key not in named
+        ]
 
     def new_files(self) -> Iterator[str]:
         for name in self.gold:
             if present_gold(self.entry, *name) is None:
-                yield f"{gold_key(*name)}: new"
+                yield f"{entries.gold_key(*name)}: new"
         yield from self.results.store()
         baselines = Submission.objects.filter(
             phase__task__season__slug=self.entry.slug, kind=Submission.Kind.BASELINE, built_in=""
@@ -231,7 +227,7 @@ class Plan:
                     if latest is None or latest.sha256 != checksum(baseline.run):
                         yield f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
 
-    def phases_of(self, task: TaskEntry, baseline: BaselineEntry) -> list[str]:
+    def phases_of(self, task: entries.TaskEntry, baseline: entries.BaselineEntry) -> list[str]:
         return list(baseline.phases) or [
             phase.slug
             for phase in task.phases
@@ -250,19 +246,19 @@ def with_account(addresses: Iterable[str]) -> list[str]:
 
 def settings_now(season: Season) -> dict[str, Any]:
     values = {
-        key_of(prefix, name): as_json(getattr(row, name))
-        for prefix, row in rows_of(season, held=False).items()
+        entries.key_of(prefix, name): audit.as_json(getattr(row, name))
+        for prefix, row in entries.rows_of(season, held=False).items()
         for name in row.SETTINGS
     }
     return {key: printed_options(own) if key.endswith(".options") else own for key, own in values.items()}
 
 
-def present_gold(season: SeasonEntry, task: str, split: str) -> Gold | None:
+def present_gold(season: entries.SeasonEntry, task: str, split: str) -> Gold | None:
     versions = Gold.objects.filter(task__season__slug=season.slug, task__slug=task, split=split)
     return versions.order_by("-number").first()
 
 
-def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
+def make_plan(entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
     plan = Plan(entry=entry, results=read_published_results(entry.published))
     _refuse_removals(entry)
     for task in entry.tasks:
@@ -285,7 +281,7 @@ def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Deci
                 folder = scratch / task.slug / gold.split
                 folder.mkdir(parents=True, exist_ok=True)
                 try:
-                    prepared = prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
+                    prepared = packing.prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
                 except InputRefused as refused:
                     elsewhere += refused.problems
                 else:
@@ -299,7 +295,7 @@ def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Deci
     return plan
 
 
-def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
+def _metrics_of(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
     task_type = _sound_type(task)
     if task_type is None:
         return {}
@@ -311,7 +307,7 @@ def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _sound_type(task: TaskEntry) -> TaskType | None:
+def _sound_type(task: entries.TaskEntry) -> TaskType | None:
     task_type = task.task_type
     try:
         return task_type if task_type and task_type.checked_options(task.options) is not None else None
@@ -320,13 +316,13 @@ def _sound_type(task: TaskEntry) -> TaskType | None:
 
 
 def _refuse_unexplained_fix(
-    plan: Plan, task: TaskEntry, gold: GoldEntry, reason: str, decisions: Decisions
+    plan: Plan, task: entries.TaskEntry, gold: entries.GoldEntry, reason: str, decisions: Decisions
 ) -> None:
     present = present_gold(plan.entry, task.slug, gold.split)
     prepared = plan.gold.get((task.slug, gold.split))
     if present is None or prepared is None or prepared.digest == present.digest or reason:
         return
-    key = gold_key(task.slug, gold.split)
+    key = entries.gold_key(task.slug, gold.split)
     last = remembered_of(present.task.season).get(key)
     if last != present.digest and (decisions.keeps(key) or not decisions.decides(key)):
         # The site has other gold since: whether it gives way is asked before why.
@@ -340,7 +336,7 @@ def _refuse_unexplained_fix(
 
 
 def _baseline_problems(
-    plan: Plan, task: TaskEntry, task_type: TaskType, baseline: BaselineEntry
+    plan: Plan, task: entries.TaskEntry, task_type: TaskType, baseline: entries.BaselineEntry
 ) -> Iterable[Problem]:
     if not baseline.run.is_file():
         words = _("%(name)s is a folder") % {"name": baseline.run.name}
@@ -353,7 +349,7 @@ def _baseline_problems(
         if prepared := plan.gold.get((task.slug, split)):
             index = prepared.read_index()
         elif present := present_gold(plan.entry, task.slug, split):
-            index = index_of(present)
+            index = gold_files.index_of(present)
         else:
             # Gold that was refused has been told of already.
             if all(gold.split != split for gold in task.gold):
@@ -369,24 +365,24 @@ def _baseline_problems(
     return problems.values()
 
 
-def _refuse_removals(entry: SeasonEntry) -> None:
+def _refuse_removals(entry: entries.SeasonEntry) -> None:
     """What the site has and the file has not: it is never deleted by leaving it out."""
     season = Season.objects.filter(slug=entry.slug).first()
     if season is None:
         return
-    entries = {task.slug: task for task in entry.tasks}
+    in_file = {task.slug: task for task in entry.tasks}
     for task in Task.objects.filter(season=season):
-        if task.slug not in entries:
+        if task.slug not in in_file:
             words = _("task “%(task)s” is on the site and not in the file") % {"task": task.slug}
             entry.table.refuse("slug", words, str(IN_THE_FILE))
             continue
-        for kind, name in _left_out(task, entries[task.slug], entry):
+        for kind, name in _left_out(task, in_file[task.slug], entry):
             words = _("%(kind)s “%(name)s” of task %(task)s is on the site and not in the file")
             words %= {"kind": kind, "name": name, "task": task.slug}
-            entries[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
+            in_file[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
 
 
-def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tuple[str, str]]:
+def _left_out(task: Task, entry: entries.TaskEntry, season: entries.SeasonEntry) -> Iterator[tuple[str, str]]:
     phases = {phase.slug for phase in entry.phases}
     for phase in Phase.objects.filter(task=task):
         if phase.slug not in phases:
@@ -405,7 +401,7 @@ def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tup
         yield _("baseline"), system
 
 
-def _settle_options_of_new_tasks(entry: SeasonEntry, task: TaskEntry) -> None:
+def _settle_options_of_new_tasks(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     for option in task.task_type.options if task.task_type else ():
         folder, own = settings.MODELS_DIR / option.of_site[0], option.of_site[1]
@@ -416,7 +412,7 @@ def _settle_options_of_new_tasks(entry: SeasonEntry, task: TaskEntry) -> None:
             task.options[option.name] = value
 
 
-def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
+def _settle_files_of_options(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     task_type = task.task_type
     for option in task_type.options if task_type else ():
@@ -437,7 +433,7 @@ def _names_a_file(option: Option, value: str) -> bool:
     return source == "labels" or is_path or (option.may_be_file and "/" in name)
 
 
-def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
+def _refuse_changes(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
     runs = Submission.objects.filter(
         phase__task__season__slug=entry.slug, phase__task__slug=task.slug, status__in=BINDING
     )

@@ -12,11 +12,8 @@ from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop as _
 
-from citeboard.core import words
+from citeboard.core import legal_pages, markdown, middleware, words
 from citeboard.core.instants import MONTHS, WITHOUT_END, written_instant, zone_name, zone_of
-from citeboard.core.legal_pages import Notice, notices as notices_of_site
-from citeboard.core.markdown import rendered
-from citeboard.core.middleware import ENGLISH
 
 #: What scripts say, by which they call it.
 WORDS = (
@@ -31,7 +28,7 @@ register = template.Library()
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
-register.filter("markdown", rendered)
+register.filter("markdown", markdown.rendered)
 register.filter("thousands", words.thousands)
 register.filter("setting", words.setting)
 register.filter("file_size", words.file_size)
@@ -85,23 +82,23 @@ def instant(at: dt.datetime, zone: str = "UTC") -> SafeString:
 
 @register.simple_tag
 def words_of_scripts() -> SafeString:
-    if get_language() == ENGLISH:
+    if get_language() == middleware.ENGLISH:
         return SafeString("")
     return json_script({english: gettext(english) for english in WORDS}, "words")
 
 
 @register.simple_tag
 def english() -> SafeString:
-    return SafeString("" if get_language() == ENGLISH else ' lang="en"')
+    return SafeString("" if get_language() == middleware.ENGLISH else ' lang="en"')
 
 
 @register.simple_tag
 def foot() -> SafeString:
-    return _foot(get_language(), tuple(notices_of_site()))
+    return _foot(get_language(), tuple(legal_pages.notices()))
 
 
 @lru_cache(maxsize=16)
-def _foot(_language: str | None, notices: tuple[Notice, ...]) -> SafeString:
+def _foot(_language: str | None, notices: tuple[legal_pages.Notice, ...]) -> SafeString:
     """The same on every page of a language, with privacy notice and imprint where the site has them."""
     return render_to_string("_foot.html", {"notices": notices, "languages": settings.LANGUAGES})
 
