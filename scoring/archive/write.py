@@ -277,11 +277,10 @@ def _tests(board: Board) -> dict[str, Any]:
     runs = {row.evaluation: row.submission for row in board.rows if row.rank is not None}
     metric = board.ranking.metric if board.ranking else ""
     rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)
+    columns = ("first", "second", *ranks.FOUND, "test", "trials", "seed")
     tests = [
         {**row, "first": runs[row["first"]], "second": runs[row["second"]]}
-        for row in rows.order_by("first", "second").values(
-            "first", "second", *ranks.FOUND, "test", "trials", "seed"
-        )
+        for row in rows.order_by("first", "second").values(*columns)
     ]
     return {"metric": metric, "tests": tests}
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -15,7 +16,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
-from scoring.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, chance, of_split
+from scoring.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, System, chance, of_split
 from scoring.human import outcome, ratings, sheets
 from scoring.models import HIGHEST, LOWEST, SheetText
 from scoring.worker import baseline_runs, entailment_labels
@@ -106,16 +107,8 @@ def bring_field_tasks() -> None:
         Season.objects.filter(pk=season.pk).update(created_at=season.created_at - dt.timedelta(days=1))
     for phase in Phase.objects.filter(task__season=season).select_related("task__season").order_by("pk"):
         for system in FIELD_SYSTEMS:
-            name = f"{system.slug}.jsonl"
             if not phase.submissions.filter(system=system.name).exists():
-                submit_run(
-                    phase=phase,
-                    team=entered(system.team, season),
-                    user=None,
-                    upload=Upload(folder / phase.task.slug / name, name),
-                    system=system.name,
-                    description=system.description,
-                )
+                _send(phase, system, folder / phase.task.slug)
         baseline_runs.ask(phase=phase, by=None)
 
 
@@ -212,6 +205,12 @@ def runs_for(phase: Phase, runs: Path) -> Path:
     return runs / of_split(phase.task.slug, phase.split)
 
 
+def _send(phase: Phase, system: System, folder: Path, **facts: Any) -> None:
+    name, team = f"{system.slug}.jsonl", entered(system.team, phase.task.season)
+    facts |= {"system": system.name, "description": system.description}
+    submit_run(phase=phase, team=team, user=None, upload=Upload(folder / name, name), **facts)
+
+
 def send_runs(season: Season, files: Path) -> None:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     for phase in phases.order_by("task__position", "position"):
@@ -219,17 +218,9 @@ def send_runs(season: Season, files: Path) -> None:
         with _open(phase):
             for system in SYSTEMS[phase.task.slug]:
                 if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
-                    name = f"{system.slug}.jsonl"
-                    submit_run(
-                        phase=phase,
-                        team=entered(system.team, season),
-                        user=None,
-                        upload=Upload(runs_for(phase, files) / name, name),
-                        system=system.name,
-                        description=system.description,
-                        card=system.card | {"trained_on": TRAINED_ON.get(system.name, "")},
-                        team_figures=system.costs if season.slug == SEASON else None,
-                    )
+                    card = system.card | {"trained_on": TRAINED_ON.get(system.name, "")}
+                    figures = system.costs if season.slug == SEASON else None
+                    _send(phase, system, runs_for(phase, files), card=card, team_figures=figures)
             if names := BASELINES.get(phase.task.slug):
                 baseline_runs.ask(phase=phase, names=names if phase.slug == PRACTICE else names[:1], by=None)
         # A day apart, the first ones first, so that a board over time has something to show.

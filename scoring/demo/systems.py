@@ -26,7 +26,6 @@ class System:
 
     @property
     def costs(self) -> dict[str, float]:
-        """As invented as its answers: what is better costs more."""
         seconds = round(3 * 1000**self.quality)
         return {"wall_seconds": seconds, "cpu_seconds": 2 * seconds, "memory_mib": round(200 + 9 * seconds)}
 

@@ -84,11 +84,8 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked.save(update_fields=["agreement", "published_at"])
         HumanScore.objects.bulk_create(_scores(locked))
         with audit.in_english():
-            names = "; ".join(unfinished(locked))
-        if waiting:
-            _note(locked, by, "sheet/published early", names=names)
-        else:
-            _note(locked, by, "sheet/published")
+            facts = {"names": "; ".join(unfinished(locked))} if waiting else {}
+        _note(locked, by, "sheet/published early" if waiting else "sheet/published", **facts)
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
@@ -247,11 +244,8 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         # From (instances, 2) sums of ratings and their numbers.
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
-        by_system[system] = Mean(
-            value=float(total / count),
-            interval=jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE),
-            n=int(count),
-        )
+        interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
+        by_system[system] = Mean(value=float(total / count), interval=interval, n=int(count))
     return by_system
 
 
@@ -305,15 +299,11 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
     scores: dict[str, Explained] = {}
     for score in HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ():
         assert sheet is not None
+        facts = {"lowest": LOWEST, "highest": HIGHEST, "question": sheet.question(score.criterion)}
         definition = _(
             "People's judgement: the mean of %(ratings)s ratings from %(lowest)s to %(highest)s of sampled "
             "texts, which did not say whose they are. Asked was: %(question)s"
-        ) % {
-            "ratings": score.n,
-            "lowest": LOWEST,
-            "highest": HIGHEST,
-            "question": sheet.question(score.criterion),
-        }
+        ) % {**facts, "ratings": score.n}
         numbered = enumerate(sheet.levels(score.criterion), start=LOWEST)
         if levels := "; ".join(f"{level}: {words}" for level, words in numbered):
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
@@ -321,15 +311,11 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
     judged = human_columns.published_judgements(phase, at).filter(submission=run)
     for score in HumanScore.objects.filter(judged__in=judged):
         lowest, *_others, highest = people.RATINGS[score.criterion]
+        facts = {"lowest": lowest, "highest": highest, "what": _(RATED[score.criterion])}
         definition = _(
             "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
             "this is the mean over %(responses)s. %(what)s"
-        ) % {
-            "lowest": lowest,
-            "highest": highest,
-            "responses": counted(score.n, "response"),
-            "what": _(RATED[score.criterion]),
-        }
+        ) % {**facts, "responses": counted(score.n, "response")}
         scores[score.criterion] = _explained(score, float(highest), definition)
     numbers = [scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores]
     return [(HUMAN, numbers)] if numbers else []

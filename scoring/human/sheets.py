@@ -220,9 +220,8 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         locked.has_references = True
         locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
         locked.save(update_fields=["has_references", "scales"])
-        audit.record(
-            "sheet-references", actor=by, subject=phase, place=phase.task.season, facts={"sheet": sheet.pk}
-        )
+        facts, season = {"sheet": sheet.pk}, phase.task.season
+        audit.record("sheet-references", actor=by, subject=phase, place=season, facts=facts)
 
 
 class AnnotatorRefused(Refused):

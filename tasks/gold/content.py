@@ -44,14 +44,13 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     columns = ("gold", "gold__task__season", "papers", "digests", "held")
     for other, place, their_papers, *stored in others.values_list(*columns).iterator():
         theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
+        # Elsewhere another paper may have the same name.
+        their_own = set(_cut(bytes(their_papers or b""), BLINDED)) if place == season else set[bytes]()
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
             "alike": len(_shown(own) & _shown(theirs) - _shown(own & theirs)),
-            # Elsewhere another paper may have the same name.
-            "papers": len(own_papers & set(_cut(bytes(their_papers or b""), BLINDED)))
-            if place == season
-            else 0,
+            "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
         overlaps += [GoldOverlap(gold_id=first, other_id=second, **counts) for first, second in pairs]

@@ -49,11 +49,9 @@ class Early:
     @property
     def words(self) -> str:
         facts = {"what": WORDS[self.kind], "phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
-        said = (
-            _("%(what)s of %(phase)s, which %(who)s keeps back")
-            if self.kept_by
-            else _("%(what)s of %(phase)s")
-        )
+        said = _("%(what)s of %(phase)s")
+        if self.kept_by:
+            said = _("%(what)s of %(phase)s, which %(who)s keeps back")
         if self.free_from == NEVER:
             return said % facts
         at = self.free_from.astimezone(dt.UTC)
@@ -110,7 +108,6 @@ def ask_first(
 
 
 def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:
-    """The same page, of what nobody has rehearsed."""
     rehearsal = {"early": refused, "name": refused.task, "asks_for_name": True}
     return ask_first(request, rehearsal, **{"season": refused.told[0].phase.task.season, **context})
 
@@ -222,7 +219,6 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
 
 
 def _shows(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
-    """What its own settings tell of it."""
     has_board = phase.board_now == Phase.Audience.EVERYONE
     return {
         Kind.OWN: phase.shows_scores,

@@ -54,7 +54,6 @@ class Findings:
                 self._count("single", unit[:MAX_QUOTE])
 
     def unreachable(self, named: Iterable[str]) -> None:
-        """What the gold has and no answer can name."""
         for name in named:
             self._count("unreachable", name[:MAX_QUOTE])
 

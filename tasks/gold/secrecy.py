@@ -156,7 +156,6 @@ class Secrecy:
         return max([own, *(phase.task.min_class_size for phases in binding for phase in phases)])
 
     def facts(self) -> tuple[object, ...]:
-        """What a page that was kept follows from, beside its own phase."""
         return (self.min_class_size, *(kind.value for kind in Kind if not self.is_free(kind)))
 
 
@@ -185,7 +184,6 @@ class _Listed(models.Aggregate):
 
 
 def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
-    """In one row what `_Version` has of them, all as one list."""
     of_others = ("other__task", "other__split", "same", "held")
     row = JSONArray("number", "pk", "sealed_at", *(f"overlaps__{name}" for name in of_others))
     return golds.order_by().values("task").annotate(rows=_Listed(row)).values_list("rows", flat=True)

@@ -139,7 +139,6 @@ class MergeProposal(models.Model):
 
     @property
     def names(self) -> dict[str, str]:
-        """As the team by which it was looked up reads them."""
         others = name_to_others(self.season, getattr(self, self.other))
         return {"team": self.team.name, "into": self.into.name, self.other: others}
 

@@ -266,7 +266,6 @@ class Season(Configured):
         return self.anonymous_until is not None and (at or timezone.now()) < self.anonymous_until
 
     def names_teams(self) -> bool:
-        """Whether teams may know which others take part."""
         return not (self.is_anonymous() or self.tasks.filter(phases__shows_teams=False).exists())
 
     @property

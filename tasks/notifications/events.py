@@ -103,7 +103,6 @@ def tell_scored(job: models.Job, *, is_first: bool) -> None:
 
 
 def _changed(job: models.Job) -> str:
-    """Why the run was scored again, by what it was scored with before."""
     before = models.Job.objects.filter(submission=job.submission).exclude(pk=job.pk)
     of_rules = before.filter(rules=job.rules)
     if of_rules.filter(gold=job.gold).exclude(options_digest=job.options_digest).exists():
@@ -157,7 +156,6 @@ def tell_question(question: models.Question, *, by: User) -> None:
 
 
 def tell_answered(question: models.Question) -> None:
-    """Also when an answer is changed."""
     if question.asked_by_id is None:
         return
     event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"

@@ -290,7 +290,6 @@ def terms_text(text: str) -> str:
 def publish_terms(
     *, season: Season, text: str, by: User | None, counts_from: dt.datetime | None = None
 ) -> Terms:
-    """Another version, of which everybody who takes part is told."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before, text = current_terms(season), terms_text(text)

@@ -118,9 +118,8 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
 
 def readable_questions(season: Season, user: object) -> QuerySet[Question]:
     shown = Question.objects.filter(season=season)
-    public = shown.public()
     own = shown.filter(asked_by=user) if isinstance(user, User) else shown.none()
-    return (public | own).distinct()
+    return (shown.public() | own).distinct()
 
 
 def report_abuse(*, address: str, text: str, by: User) -> Report:

@@ -24,8 +24,6 @@ _OF_RULES_OR_OPTION = re.compile(
 
 @dataclass(frozen=True)
 class Card:
-    """The whole card, and those parts of it that other pages quote."""
-
     text: str
 
     def html(self, task: Task) -> SafeString:

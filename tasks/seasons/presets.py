@@ -161,7 +161,6 @@ def season_from(
 
 
 def _tasks(named: str, by: User) -> list[dict[str, Any]]:
-    """Without phases."""
     tables: list[dict[str, Any]] = []
     addresses = list(filter(None, map(str.strip, named.split(","))))
     for address in addresses:

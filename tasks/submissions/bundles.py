@@ -119,7 +119,10 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
         unread = submit.unread_facts(metadata, is_named=bool(tasks))
-        parts = _unread_parts(season, upload, phase, tasks, team)
+        # One for each task that may be meant; of tasks that nobody has named, those that take a run.
+        meant, nothing = open_phases(season, phase, tasks, upload.begun_at), submit.unread_findings()
+        parts = [_entered(Part(phase=one, findings=nothing), team, upload) for one in meant]
+        parts = parts if tasks else [part for part in parts if part.is_good] or parts
         own = _said_by_type(parts, said, figures, None, None)
         about = {part.phase.pk: own[part.phase.task.type] for part in parts}
         parts = [replace(part, findings=replace(part.findings, about=about[part.phase.pk])) for part in parts]
@@ -245,13 +248,6 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
         return Part(phase=phase, findings=found)
     rejected = refusals.RunRejected.of(found.problems)
     return Part(phase=phase, findings=replace(found, problems=rejected.problems), refusal=rejected)
-
-
-def _unread_parts(season: Season, upload: Upload, phase: str, tasks: Sequence[str], team: Team) -> list[Part]:
-    """One for each task that may be meant; of tasks that nobody has named, those that take a run."""
-    phases = open_phases(season, phase, tasks, upload.begun_at)
-    found = [_entered(Part(phase=one, findings=submit.unread_findings()), team, upload) for one in phases]
-    return found if tasks else [part for part in found if part.is_good] or found
 
 
 def _entered(part: Part, team: Team, upload: Upload) -> Part:

@@ -25,11 +25,8 @@ def card_form_field(known: CardField) -> forms.Field:
     shared: dict[str, Any] = {"label": known.label, "required": False, "help_text": known.help}
     if known.values:
         return forms.ChoiceField(choices=[("", gettext("not said")), *known.choices.items()], **shared)
-    widget = (
-        forms.TextInput
-        if known.is_link or known.is_date or known.is_list
-        else forms.Textarea(attrs={"rows": 2})
-    )
+    is_short = known.is_link or known.is_date or known.is_list
+    widget = forms.TextInput if is_short else forms.Textarea(attrs={"rows": 2})
     return forms.CharField(max_length=known.max_length, widget=widget, **shared)
 
 
@@ -113,12 +110,9 @@ class RunForm(forms.Form):
                 error_messages={"invalid": words % {"unit": measure.unit}},
             )
         self.required = [name for name in REQUIRABLE if name in required]
-        for name, known in CARD.items():
-            self.fields[name] = card_form_field(known)
-        megabytes = upload_limit() >> 20
-        self.fields["run"].help_text = gettext("At most %(size)s. A file, or a zip of files.") % {
-            "size": counted(megabytes, "megabyte")
-        }
+        self.fields.update({name: card_form_field(known) for name, known in CARD.items()})
+        words = gettext("At most %(size)s. A file, or a zip of files.")
+        self.fields["run"].help_text = words % {"size": counted(upload_limit() >> 20, "megabyte")}
         if is_check:
             # A check looks at the file alone.
             self.fields["system"].required = False

@@ -226,9 +226,8 @@ class RunDetails:
 def checked_details(
     *, system: str, description: str = "", kind: str, idempotency_key: str = ""
 ) -> RunDetails:
-    given = RunDetails(
-        plain_text.one_line(system), plain_text.plain_paragraphs(description), kind, idempotency_key.strip()
-    )
+    name, text = plain_text.one_line(system), plain_text.plain_paragraphs(description)
+    given = RunDetails(name, text, kind, idempotency_key.strip())
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")
@@ -316,10 +315,8 @@ def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[st
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         if name not in known:
-            faults[name] = _("runs for %(task_type)s are not given with this; there are %(names)s") % {
-                "task_type": task_type.slug,
-                "names": ", ".join(known),
-            }
+            words = _("runs for %(task_type)s are not given with this; there are %(names)s")
+            faults[name] = words % {"task_type": task_type.slug, "names": ", ".join(known)}
             continue
         number = _number(value)
         if number is None:

@@ -87,11 +87,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     unread = None
     try:
         sender = run_card.sender_of(user, upload, team)
-        about = (
-            run_card.read_metadata(metadata, phase.task.task_type, sender)
-            if metadata
-            else run_card.Metadata()
-        )
+        about = run_card.read_metadata(metadata, kind_of_task, sender) if metadata else run_card.Metadata()
         found = _checked(phase, upload, user, team)
         said = said.before(about).before(found.about)
     except PoolFull:
@@ -124,12 +120,10 @@ def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: s
 
 
 def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = None) -> run_card.Findings:
-    task, sender = phase.task, run_card.sender_of(by, upload, team)
-    index = index_file(_current_gold(phase))
+    task, index = phase.task, index_file(_current_gold(phase))
+    facts: dict[str, Any] = {"options": task.options, "sender": run_card.sender_of(by, upload, team)}
     upload.step_aside()
-    return run_card.findings_of(
-        upload, task_type=task.task_type, index=index, options=task.options, sender=sender
-    )
+    return run_card.findings_of(upload, task_type=task.task_type, index=index, **facts)
 
 
 def _current_gold(phase: Phase) -> Gold:

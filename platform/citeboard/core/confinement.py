@@ -41,7 +41,6 @@ class UploadUnreadable(Exception):
 
 
 def means() -> tuple[str, ...]:
-    """Of what the kernel gives, what is used."""
     return () if settings.CONFINEMENT == "limits" else rights.MEANS
 
 
@@ -114,10 +113,11 @@ def read_upload(
     which the site answers with 503 where nothing else can be done with the file.
     """
     inputs: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
-    bounds, ours = limits or limits_for_runs(), "runs_measures" not in arguments
-    work = Work(
-        program=program, arguments=arguments, limits=bounds, files=inputs, shared=shared, is_ours=ours
-    )
+    facts: dict[str, Any] = {
+        "limits": limits or limits_for_runs(),
+        "is_ours": "runs_measures" not in arguments,
+    }
+    work = Work(program=program, arguments=arguments, files=inputs, shared=shared, **facts)
     if program != PROBE and (reason := why_nothing_is_read()):
         raise turns.PoolFull(reason, retry_after=UNDECIDED)
     sender = owner if isinstance(owner, turns.Sender) else None

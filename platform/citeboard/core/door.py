@@ -66,7 +66,6 @@ class Elsewhere:
         self._told: int | None = None
 
     def tell(self, least: int | None) -> None:
-        """Of the uploads at work here."""
         if least != self._told:
             if self._told is not None:
                 fcntl.lockf(self._file, fcntl.LOCK_UN, 1, self._told)

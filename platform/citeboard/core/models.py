@@ -18,7 +18,6 @@ def late_text(max_length: int, words: Any = None, **options: Any) -> models.Char
 
 
 def late_json(kind: type[Any], help_text: Any, words: Any = None, **options: Any) -> Any:
-    """A list or an object that is empty in rows of before it was added."""
     empty = models.Value(kind(), models.JSONField())
     return models.JSONField(words, default=kind, db_default=empty, help_text=help_text, **options)
 

@@ -49,7 +49,6 @@ def token_of(secret: str) -> Token | None:
 
 
 def asking_user(request: HttpRequest) -> object:
-    """Who asks for a page: the owner of the token that was sent, or else who is signed in."""
     secret = secret_in(request.headers.get("Authorization", "").encode("latin-1", "replace"))
     token = token_of(secret) if secret is not None else None
     return token.user if token else request.user

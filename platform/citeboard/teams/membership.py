@@ -160,23 +160,17 @@ def invitations_for(user: User) -> QuerySet[MailedInvitation]:
 
 def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
     team, host = invitation.team, invitation.created_by
-    title = (
-        gettext("%(host)s invites you to the team %(team)s") % {"host": host, "team": team}
-        if host
-        else gettext("You are invited to the team %(team)s") % {"team": team}
-    )
-    link = f"{settings.BASE_URL}{reverse('join', args=[mailed_secret(invitation)])}"
+    title = gettext("You are invited to the team %(team)s") % {"team": team}
+    if host:
+        title = gettext("%(host)s invites you to the team %(team)s") % {"host": host, "team": team}
+    link, report = reverse("join", args=[mailed_secret(invitation)]), reverse("report")
+    facts = {"link": f"{settings.BASE_URL}{link}", "report": f"{settings.BASE_URL}{report}"}
     body = gettext(
         "%(title)s.\n\nTeams take part in shared tasks together: their members see each other's names and "
         "all runs of the team, and may send runs.\n\nAccept or decline until %(date)s (UTC):\n%(link)s\n\n"
         "If you expect no invitation, decline it, or leave it: it ends by itself. Whoever abuses invitations "
         "can be reported: %(report)s\n"
-    ) % {
-        "title": title,
-        "date": f"{invitation.expires_at:%Y-%m-%d}",
-        "link": link,
-        "report": f"{settings.BASE_URL}{reverse('report')}",
-    }
+    ) % {**facts, "title": title, "date": f"{invitation.expires_at:%Y-%m-%d}"}
     return EmailMessage(
         # Names that people chose; a subject is one line.
         subject=f"[Citeboard] {' '.join(title.split())}",

@@ -269,9 +269,8 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
             _refuse_no_ranking(table, task_type.shown_as(rank_by, shown), rules, checked)
         except OptionRefused as refused:
             table.refuse("options", str(refused))
-    type_slug = task_type.slug if task_type else ""
-    special = {"type": type_slug, "rules": rules, "options": options, "summary": _summary(table, roots)}
-    special |= {"rank_by": rank_by, "shown_measures": shown}
+    special = {"type": task_type.slug if task_type else "", "rules": rules, "options": options}
+    special |= {"rank_by": rank_by, "shown_measures": shown, "summary": _summary(table, roots)}
     task = TaskEntry(
         table=table,
         slug=slug,

@@ -92,11 +92,10 @@ class Table:
             return None
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
-        expected = (
-            _("a whole number from %(least)s; leave it out for no limit")
-            if most == _LARGEST
-            else _("a whole number from %(least)s to %(most)s; leave it out for no limit")
-        ) % {"least": least, "most": f"{most:,}"}
+        expected = _("a whole number from %(least)s to %(most)s; leave it out for no limit")
+        if most == _LARGEST:
+            expected = _("a whole number from %(least)s; leave it out for no limit")
+        expected %= {"least": least, "most": f"{most:,}"}
         self.refuse(name, self.stated(name, value, value if isinstance(value, int) else None), expected)
         return None
 

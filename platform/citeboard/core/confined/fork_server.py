@@ -172,7 +172,6 @@ class Server:
             give_up_calls(self._rights, self._means)
 
     def work(self, order: Order, shared: object) -> int:
-        """There: do it; the exit code of the process."""
         try:
             module, _, name = order.program.partition(":")
             program = getattr(importlib.import_module(module), name)

@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
-    """By name, whether it is closed."""
     return {
         "files": _is_refused(lambda: Path(facts["file"]).read_bytes()),
         "network": _is_refused(lambda: socket.socket().close()),

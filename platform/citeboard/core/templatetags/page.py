@@ -99,7 +99,6 @@ def foot() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _foot(_language: str | None, notices: tuple[legal_pages.Notice, ...]) -> SafeString:
-    """The same on every page of a language, with privacy notice and imprint where the site has them."""
     return render_to_string("_foot.html", {"notices": notices, "languages": settings.LANGUAGES})
 
 
