@@ -135,9 +135,8 @@ def ids_alone(file: InputFile, records: Sequence[Record]) -> Iterable[str | None
 
 
 def unit_by_instance(files: Files, field: str, names_of: InstanceNames) -> dict[str, str]:
-    """The field's value of each instance, from the records of the gold.
-
-    A path with dots reaches into objects. Raises InputRefused with every instance that has no value.
+    """The field's value of each instance, from the records of the gold. A path with dots reaches into
+    objects. Raises InputRefused with every instance that has no value.
     """
     problems = Problems()
     values: dict[str, str] = {}
@@ -169,9 +168,8 @@ def clusters_of(
     field: str,
     values: Mapping[str, str],
 ) -> list[str]:
-    """The cluster of each row that the field makes: the values of instances, or a dimension's classes.
-
-    Raises InputRefused where the instances of one unit are of several.
+    """The cluster of each row that the field makes: the values of instances, or a dimension's classes. Raises
+    InputRefused where the instances of one unit are of several.
     """
     if values:
         assert names is not None, "rows of instances have their names"
@@ -282,7 +280,6 @@ class Declared:
 @dataclass(frozen=True, kw_only=True)
 class TaskType:
     """A kind of task: how its gold and runs are read and paired, and which metrics and breakdowns count.
-
     ``rules`` maps each rule set to its metrics; of both the first ranks.
     """
 
@@ -354,9 +351,8 @@ class TaskType:
 
     @classmethod
     def of(cls, *parts: Any, **facts: Any) -> TaskType:
-        """The type whose readers, pairs and views are those of its parts: of a form's task, or of modules.
-
-        A part says them under the names of these fields, constants in capitals; ``facts`` go before.
+        """The type whose readers, pairs and views are those of its parts: of a form's task, or of modules. A
+        part says them under the names of these fields, constants in capitals; ``facts`` go before.
         """
         said = {
             field.name: getattr(part, name)
@@ -389,10 +385,7 @@ class TaskType:
         return next(iter(self.rules))
 
     def metrics_of(self, rules: str, options: Options) -> tuple[MetricRef, ...]:
-        """The metrics of a rule set, with those that the options add; the first ranks.
-
-        Raises OptionRefused.
-        """
+        """The metrics of a rule set and those that the options add; the first ranks. Raises OptionRefused."""
         further = self.further_metrics(rules, options) if self.further_metrics else ()
         absent = self.absent_metrics(options)
         own = (metric for metric in self.rules[rules] if metric.name not in absent)
@@ -405,9 +398,8 @@ class TaskType:
         return replace(self, rank_by=rank_by, main_metrics=tuple(measures) or self.main_metrics)
 
     def without_value(self, rules: str, options: Options) -> dict[str, str]:
-        """The metrics of a rule set that can have no value, each with the option that it lacks.
-
-        What is not given has its default; a rule set that there is no more has none.
+        """The metrics of a rule set that can have no value, each with the option that it lacks. What is not
+        given has its default; a rule set that there is no more has none.
         """
         if rules not in self.rules:
             return {}
@@ -489,9 +481,8 @@ def given_options(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def checked_options(owner: str, options: Sequence[Option], values: Options) -> dict[str, str]:
-    """Every option with its value, the defaults filled in; the owner is named in the refusal.
-
-    Raises OptionRefused.
+    """Every option with its value, the defaults filled in; the owner is named in the refusal. Raises
+    OptionRefused.
     """
     by_name = {option.name: option for option in options}
     for name, value in values.items():

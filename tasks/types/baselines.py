@@ -62,8 +62,7 @@ class Baseline:
 
     def words(self, options: Options) -> str:
         """What a run under these options rests on here. Raises OptionRefused or Unavailable."""
-        checked = checked_options(self.name, self.options, options)
-        return self.rests_on(checked) if self.rests_on else ""
+        return self.rests_on(checked_options(self.name, self.options, options)) if self.rests_on else ""
 
     @property
     def sees(self) -> str:

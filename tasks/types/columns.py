@@ -36,9 +36,8 @@ CLASS_WORDS = (
 
 
 class Classes(Sequence[tuple[str, ...]]):
-    """At most one class for each row, as a number into ``labels``; reads like a list of tuples.
-
-    Rows that are outside of the dimension read like rows without a class; only ``codes`` tells them apart.
+    """At most one class for each row, as a number into ``labels``; reads like a list of tuples. Rows that are
+    outside of the dimension read like rows without a class; only ``codes`` tells them apart.
     """
 
     def __init__(self, labels: Sequence[str], codes: Codes) -> None:

@@ -87,9 +87,8 @@ DEFAULT_LIMITS = Limits()
 
 
 def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS) -> list[InputFile]:
-    """The files of a folder, of a zip archive, or the one file, in the order of their names.
-
-    ``shown`` is what its author calls the input. Raises InputRefused for what cannot be opened or is unsafe.
+    """The files of a folder, of a zip archive, or the one file, in the order of their names. ``shown`` is
+    what its author calls the input. Raises InputRefused for what cannot be opened or is unsafe.
     """
     shown = shown or str(path)
     if path.is_dir():
@@ -109,8 +108,7 @@ def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT
 def open_inputs(paths: Iterable[Path]) -> list[InputFile]:
     """The files of several inputs. Raises InputRefused where they hold one file twice."""
     files = [file for path in paths for file in open_input(path)]
-    places = Counter(file.shown for file in files)
-    if twice := [shown for shown, count in places.items() if count > 1]:
+    if twice := [shown for shown, count in Counter(file.shown for file in files).items() if count > 1]:
         raise InputRefused([Problem(file=shown, message="is given twice") for shown in twice])
     return files
 
@@ -232,12 +230,10 @@ _MAX_COMMENT = (1 << 16) - 1
 
 
 def listed_files(archive: IO[bytes], most: int) -> int:
-    """How many files the archive claims or lists, whichever is more; counted no further than ``most`` + 1.
-
-    0 where there is no list, which is for the library to say.
+    """How many files the archive claims or lists, whichever is more; counted no further than ``most`` + 1. 0
+    where there is no list, which is for the library to say.
     """
-    size = archive.seek(0, io.SEEK_END)
-    tail_begin = max(0, size - _END.size - _MAX_COMMENT)
+    tail_begin = max(0, archive.seek(0, io.SEEK_END) - _END.size - _MAX_COMMENT)
     archive.seek(tail_begin)
     tail = archive.read()
     place = _end_record(tail)

@@ -229,9 +229,8 @@ def is_records_file(name: str) -> bool:
 
 
 class Records:
-    """The records of a file: made as they are asked for, since there may be millions.
-
-    A file of lines is read while one goes through it, a list at once.
+    """The records of a file: made as they are asked for, since there may be millions. A file of lines is read
+    while one goes through it, a list at once.
     """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
@@ -257,8 +256,7 @@ class Records:
             if isinstance(item, dict):
                 yield Record(self._file.shown, None, place, item)
             else:
-                message = f"item {place} is {json_kind(item)}"
-                self._problems.append(self._file.problem(message, "an object"))
+                self._problems.append(self._file.problem(f"item {place} is {json_kind(item)}", "an object"))
 
     def _list(self) -> list[Any] | None:
         """None where the file has lines, whatever its name says."""

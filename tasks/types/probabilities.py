@@ -56,9 +56,8 @@ class LabelWithProbabilities(str):
 def read_probabilities(
     record: Mapping[str, Any], labels: Sequence[str], label_of: Callable[[str], str | None] = str
 ) -> Probabilities | None:
-    """By label, None where the line gives none; ``label_of`` says which label a spelling means.
-
-    Raises ProbabilitiesRefused.
+    """By label, None where the line gives none; ``label_of`` says which label a spelling means. Raises
+    ProbabilitiesRefused.
     """
     values = record.get(FIELD)
     if values is None:

@@ -79,5 +79,4 @@ def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
     if fitting := [slug for slug, other in others if other.run_form and other.run_form.fits(beginning)]:
         return f"this looks like a run for {' or '.join(fitting)}; is this the right task?"
     kind = text_kind(beginning)
-    is_told = kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES)
-    return f"this looks like {kind}" if is_told else ""
+    return f"this looks like {kind}" if kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES) else ""

@@ -13,10 +13,7 @@ from tasks.types.problems import MAX_PROBLEMS, InputRefused, Problem, Problems, 
 
 
 def decoded(data: bytes) -> str:
-    """The text without a byte order mark.
-
-    Nothing but the two encodings occurs, and a detector guesses wrong.
-    """
+    """The text without a byte order mark. Only the two encodings occur, and a detector guesses wrong."""
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:

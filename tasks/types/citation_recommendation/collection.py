@@ -48,9 +48,8 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def read_candidates(file: InputFile) -> list[str]:
-    """The distinct candidates in the order of their ids. Raises InputRefused with all that is wrong.
-
-    The order of the file may be that of the papers that cite them, which participants are not to know.
+    """The distinct candidates in the order of their ids. Raises InputRefused with all that is wrong. The
+    order of the file may be that of the papers that cite them, which participants are not to know.
     """
     problems: list[Problem] = []
     rows = records.Rows(file, problems)
@@ -96,10 +95,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, l
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """One row a context.
-
-    A citing paper is the unit that is resampled: its contexts share topic, style and reference list, so that
-    resampling them one by one would make intervals too narrow.
+    """One row a context. A citing paper is the unit that is resampled: its contexts share topic, style and
+    reference list, so that resampling them one by one would make intervals too narrow.
     """
     lists, pool = run.lists, split.index["pools"][0]
     return Pairs(

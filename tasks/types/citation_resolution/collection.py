@@ -198,9 +198,8 @@ class CitingPapers:
     digest: bytes
 
     def cocited(self, first: str, second: str, *, without: str) -> float:
-        """The share of the papers citing either that cite both; ``without`` the paper under test.
-
-        A paper is co-cited with itself; two papers that nobody else cites are not.
+        """The share of the papers citing either that cite both; ``without`` the paper under test. A paper is
+        co-cited with itself; two papers that nobody else cites are not.
         """
         if first == second:
             return 1.0
@@ -272,9 +271,8 @@ CHOICE_BOUNDS = (10, 20, 50, 100)
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
-    """The rankings, and everything that is wrong with the files.
-
-    The order is the submitter's. Where scores make it, equal ones stand in the order of the candidates.
+    """The rankings, and everything that is wrong with the files. The order is the submitter's. Where scores
+    make it, equal ones stand in the order of the candidates.
     """
     return read_ranked_run(files, index, RunLimits(ties_by_candidate=True))
 
@@ -328,9 +326,8 @@ class Resolutions(Lists):
 
 
 def cocited_probabilities(resolution: Resolution, answers: Lists) -> NDArray[np.float64]:
-    """For each context the mean over the first n answers and the n references of its group.
-
-    After He et al. 2010, Context-aware Citation Recommendation (WWW). A missing answer counts 0.
+    """For each context the mean over the first n answers and the n references of its group. After He et al.
+    2010, Context-aware Citation Recommendation (WWW). A missing answer counts 0.
     """
     graph = resolution.citing_papers
     if graph is None:

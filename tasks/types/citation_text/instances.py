@@ -28,9 +28,8 @@ Faults = Iterator[tuple[str, str]]
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """The instances of one file or of several data sets, the faults of the data among the notes.
-
-    Raises InputRefused with everything that is wrong with the files.
+    """The instances of one file or of several data sets, the faults of the data among the notes. Raises
+    InputRefused with everything that is wrong with the files.
     """
     instances = read_instances(files, with_targets=True)
     return base.Split(
@@ -176,9 +175,8 @@ _OF_DATASET = {
 
 
 def known_faults(instances: Sequence[Instance], *, with_targets: bool = True) -> Iterator[str]:
-    """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted.
-
-    Without targets those that whoever has the inputs alone may know.
+    """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted. Without
+    targets those that whoever has the inputs alone may know.
     """
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         part = list(group)
@@ -294,7 +292,6 @@ Count = Callable[[str], int]
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
     """Means are over instances; ``self_references`` counts texts with any phrase, ``phrases`` by phrase.
-
     ``printed_self_references`` counts those with one of the four phrases that the paper prints.
     """
 
@@ -329,13 +326,11 @@ def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list
 
 
 def statistics(split: base.Split) -> list[dict[str, Any]]:
-    """By data set what its inputs tell, and apart from it what only the gold does, as JSON.
-
-    The name of the last is null where it is that of all of them.
+    """By data set what its inputs tell, and apart from it what only the gold does, as JSON. The name of the
+    last is null where it is that of all of them.
     """
     sets = data_sets(split.content)
     total = sets[-1] if len(sets) > 1 else None
-    shown = sets if len(sets) <= MAX_DATA_SETS + 1 else sets[-1:]
     return [
         {
             # Databases keep no null characters.
@@ -343,7 +338,7 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
             "inputs": {fact: getattr(one, fact) for fact in OF_INPUTS},
             "gold": {fact: getattr(one, fact) for fact in OF_GOLD} | {"phrases": list(one.phrases.values())},
         }
-        for one in shown
+        for one in (sets if len(sets) <= MAX_DATA_SETS + 1 else sets[-1:])
     ]
 
 
@@ -427,9 +422,8 @@ def _by_place(
     *,
     is_alone: bool,
 ) -> Iterator[tuple[str | None, jsonlines.Record]]:
-    """The original form: the n-th item is the text for the n-th instance of the data set, or of all.
-
-    The file is named for its data set: `lu.json`, or `lu/predictions.json`.
+    """The original form: the n-th item is the text for the n-th instance of the data set, or of all. The file
+    is named for its data set: `lu.json`, or `lu/predictions.json`.
     """
     folders = reversed(PurePosixPath(file.name).parent.parts)
     dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
@@ -494,7 +488,6 @@ def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
 
 def unseen_class(instance: Instance) -> str:
     """How much of what the text says is missing from all that a system is given, by its distinct words.
-
     Capitals do not count, nor do marks. A text without such words misses nothing.
     """
     texts = without_marks(instance.target), " ".join(map(without_tags, instance.inputs))

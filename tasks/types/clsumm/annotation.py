@@ -43,9 +43,8 @@ class Source(Enum):
 def read_annotations(
     file: InputFile, topic: str | None, problems: list[Problem], source: Source
 ) -> Iterator[Annotation]:
-    """The annotated citances of one file; what cannot be read becomes a problem with its line.
-
-    ``topic`` None takes each line's Reference Article for its topic.
+    """The annotated citances of one file; what cannot be read becomes a problem with its line. ``topic`` None
+    takes each line's Reference Article for its topic.
     """
     for number, raw in enumerate(file.lines(), start=1):
         line = decoded(raw).strip()
@@ -123,9 +122,8 @@ def citance_name(fields: Mapping[str, str], older: str = "Citance Number") -> Ci
 
 
 def line_fields(line: str) -> dict[str, str]:
-    """The line's fields.
-
-    Bars are not escaped, so one inside a text splits it and is seen by its missing name.
+    """The line's fields. Bars are not escaped, so one inside a text splits it and is seen by its missing
+    name.
     """
     line = line.removesuffix("|")
     fields = {}
@@ -167,9 +165,8 @@ class Row:
 
 
 def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
-    """The rows that the official program reads; those of another length than the header are passed over.
-
-    What stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
+    """The rows that the official program reads; those of another length than the header are passed over. What
+    stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
     """
     reader = csv.reader(decoded(line) for line in file.lines())
     try:
@@ -284,9 +281,8 @@ def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
 def _tags(
     tag: re.Pattern[str], next_tag: re.Pattern[str], text: str
 ) -> Iterator[tuple[re.Match[str], str, str]]:
-    """Each tag that ends, its attributes, and the text up to the next.
-
-    One pattern for all of it would look for the end of each open tag again, to the end of the text.
+    """Each tag that ends, its attributes, and the text up to the next. One pattern for all of it would look
+    for the end of each open tag again, to the end of the text.
     """
     end = 0
     while (opening := tag.search(text, end)) and (begin := text.find(">", opening.end()) + 1):

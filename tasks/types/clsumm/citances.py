@@ -165,10 +165,9 @@ class Matcher:
         return places
 
     def _fitting(self, answer: CitanceName) -> tuple[list[int], bool]:
-        candidates = self._by_citing.get(answer.citing, ()) if answer.citing else self._everywhere
         fitting = [
             place
-            for place in candidates
+            for place in (self._by_citing.get(answer.citing, ()) if answer.citing else self._everywhere)
             if (not answer.reference or self.names[place].reference == answer.reference)
             and (not answer.marker or self.names[place].marker in ("", answer.marker))
         ]
@@ -176,6 +175,4 @@ class Matcher:
         if not answer.number or is_told_by_marker:
             return fitting, True
         numbered = [place for place in fitting if self.names[place].number == answer.number]
-        if numbered or not answer.citing:
-            return numbered, True
-        return fitting, False
+        return (numbered, True) if numbered or not answer.citing else (fitting, False)

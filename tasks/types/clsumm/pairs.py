@@ -80,9 +80,8 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
 def _official(
     topic: Topic, number: int, file: GoldFile, answers: Iterable[citances.Annotation], key: citances.Key
 ) -> Iterator[CitancePair]:
-    """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known.
-
-    Of citances with one key the last line counts, as marked; under the other form's key the last number.
+    """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known. Of
+    citances with one key the last line counts, as marked; under the other form's key the last number.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], citances.Annotation] = {}
@@ -181,9 +180,8 @@ Order = Callable[[Iterable[str]], list[str]]
 
 @dataclass(frozen=True)
 class CitedSpan:
-    """The ids as listed, and one text for each sentence in the order in which ROUGE reads them.
-
-    ``file`` counts the gold files of the topic, over which the official averages go.
+    """The ids as listed, and one text for each sentence in the order in which ROUGE reads them. ``file``
+    counts the gold files of the topic, over which the official averages go.
     """
 
     sentences: tuple[str, ...]
@@ -337,7 +335,6 @@ def judged_sentences(
     citance: str, sides: Sequence[tuple[Any, Any]], sentences: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The answer's sentences, then those missed, as Figures 2 and 3 of the pilot's paper tell errors apart.
-
     With several annotators a sentence is right that one of them has, and missed that any of them has.
     """
     gold = dict.fromkeys(sid for side, _ in sides if side for sid in side.sentences)

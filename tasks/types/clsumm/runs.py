@@ -320,8 +320,7 @@ MAX_BYTES = 64 << 20
 
 def accepts_citances(files: Files) -> bool:
     """Annotation lines, CSV rows or JSON lines about citances."""
-    look = _Look(files)
-    return any(map(look.answers_citances, files))
+    return any(map(_Look(files).answers_citances, files))
 
 
 def accepts_facets(files: Files) -> bool:

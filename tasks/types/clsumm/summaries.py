@@ -32,10 +32,8 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True)
 class Reference:
-    """One gold summary.
-
-    ``raw`` is the file as it is, tags and all, which is what the official program read; ``lines`` its
-    sentences without tags, entities decoded.
+    """One gold summary. ``raw`` is the file as it is, tags and all, which is what the official program read;
+    ``lines`` its sentences without tags, entities decoded.
     """
 
     kind: str
@@ -193,9 +191,8 @@ REFUSE, TRUNCATE, FLAG = "refuse", "truncate", "flag"
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """A system's summary of one topic: the bytes that the official program reads, and their lines.
-
-    A line is a sentence to ROUGE-L.
+    """A system's summary of one topic: the bytes that the official program reads, and their lines. A line is
+    a sentence to ROUGE-L.
     """
 
     topic: str
@@ -309,10 +306,9 @@ def _doubts(summary: SystemSummary, index: base.Index, options: base.Options) ->
     if not summary.words:
         yield _warning(summary, f"the summary of {summary.topic} is empty", "a summary")
     if summary.words > MAX_WORDS:
-        is_fatal = options["over_limit"] == REFUSE
         cut = "; under the corrected rules it is cut there" if options["over_limit"] == TRUNCATE else ""
         message = f"{summary.words} words for {summary.topic}{cut}"
-        yield _warning(summary, message, LIMIT, is_fatal=is_fatal)
+        yield _warning(summary, message, LIMIT, is_fatal=options["over_limit"] == REFUSE)
     share = copied_share(prints_of(summary.lines), topics[summary.topic]["abstract"])
     if share >= COPIED:
         message = f"the summary of {summary.topic} copies the abstract, which is one of the gold summaries"
@@ -332,9 +328,8 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def prints_of(lines: Iterable[str]) -> list[int]:
-    """A number for each run of five words, sorted, each once.
-
-    Numbers, so that what checks a run carries no text; two runs that share one by chance change no verdict.
+    """A number for each run of five words, sorted, each once. Numbers, so that what checks a run carries no
+    text; two runs that share one by chance change no verdict.
     """
     words = _WORD.findall(" ".join(lines).lower())
     runs = zip(*(words[start:] for start in range(RUN_LENGTH)), strict=False)
@@ -417,8 +412,7 @@ def summary_answer(summary: SystemSummary, rules: str, options: base.Options) ->
     if rules == shared.OFFICIAL_2018:
         return SummaryLines(summary.raw.split(b"\n"))
     cut = rules == base.CORRECTED and options["over_limit"] == TRUNCATE
-    lines = summary.first_words if cut else summary.lines
-    return SummaryLines([line.encode() for line in lines])
+    return SummaryLines([line.encode() for line in (summary.first_words if cut else summary.lines)])
 
 
 def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) -> base.Pairs:

@@ -30,10 +30,8 @@ class GoldFile:
 
 @dataclass(frozen=True)
 class Topic:
-    """One reference paper and its gold.
-
-    ``asked`` are the citances that participants are given, ``sentences`` the paper's, empty where the paper
-    is not at hand.
+    """One reference paper and its gold. ``asked`` are the citances that participants are given, ``sentences``
+    the paper's, empty where the paper is not at hand.
     """
 
     name: str
@@ -92,9 +90,8 @@ def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], sou
 
 
 def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -> list[reading.Row]:
-    """One row for each citance that any annotator found a reference for, in the first one's order.
-
-    Annotators number the same citance differently in places; its text tells that it is the same.
+    """One row for each citance that any annotator found a reference for, in the first one's order. Annotators
+    number the same citance differently in places; its text tells that it is the same.
     """
     by_key: dict[tuple[str, str, str, int], reading.Row] = {}
     for rows in files:
@@ -250,8 +247,7 @@ def topic_folders(files: Files) -> list[TopicFolder]:
     for file in files:
         if place := place_in_topic(file.name):
             # Two inputs may hold folders of one name; what is shown tells them apart.
-            root = file.shown.removesuffix(file.name.removeprefix(place[0]))
-            folders[root][place[1]].append(file)
+            folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][place[1]].append(file)
     return [TopicFolder(shown, inside) for shown, inside in sorted(folders.items())]
 
 
@@ -263,10 +259,8 @@ def passed_over(files: Files) -> set[str]:
 def chosen_annotation(
     folder: TopicFolder, wanted: str, source: reading.Source = reading.Source.GOLD
 ) -> Chosen | None:
-    """The annotation of a topic: `auto` takes the newest text form, then the CSV form.
-
-    In the CSV form every annotator's file under `gold`; where there is none, and of inputs, the one under
-    `annotation`.
+    """The annotation of a topic: `auto` takes the newest text form, then the CSV form. In the CSV form every
+    annotator's file under `gold`; where there is none, and of inputs, the one under `annotation`.
     """
     for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
@@ -298,10 +292,8 @@ _ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence.
-
-    ``sid`` is unique in the paper, ``section`` is the title of the section that it stands in, ``Title`` for
-    the paper's own.
+    """One sentence. ``sid`` is unique in the paper, ``section`` is the title of the section that it stands
+    in, ``Title`` for the paper's own.
     """
 
     sid: str
@@ -342,7 +334,6 @@ def _attributes(text: str) -> dict[str, str]:
 @dataclass(frozen=True)
 class InputCitance:
     """A citance as participants see it; ``offsets`` are its sentences in the citing paper, where known.
-
     ``marker`` is the mark as the citing paper prints it.
     """
 
@@ -367,8 +358,7 @@ class InputTopic:
 
     def citing_paper(self, citance: InputCitance) -> Sequence[Sentence]:
         """Its sentences; none where the paper is not at hand. Some citances name it with another ending."""
-        name = citance.name.citing
-        return self.papers.get(name.partition(".")[0], ())
+        return self.papers.get(citance.name.citing.partition(".")[0], ())
 
 
 def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool = False) -> list[InputTopic]:

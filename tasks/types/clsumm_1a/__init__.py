@@ -39,9 +39,8 @@ def rouge_l(order: str) -> shared.MetricRefs:
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """One row a citance and annotator, and one for each answer to an unknown citance.
-
-    A topic is the unit that is resampled.
+    """One row a citance and annotator, and one for each answer to an unknown citance. A topic is the unit
+    that is resampled.
     """
     pairs, notes = pairing.pair_citances(split, run, rules)
     order = list if options["program"] == "python3" else pairing.python2_order

@@ -46,10 +46,7 @@ class FacetAnswer:
 
 
 def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, FacetAnswer]]:
-    """Every facet that gold or answer names for a citance.
-
-    A wrong facet counts each time that it is given.
-    """
+    """Every facet that gold or answer names for a citance; a wrong one counts each time that it is given."""
     facets = _spelled(pair.answer, rules)
     if pair.gold is None:
         for facet in facets:
@@ -71,9 +68,8 @@ def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
 
 
 def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> list[CitancePair]:
-    """The pairs with one facet each, in gold and answer.
-
-    Of several the one that most spans of the citance have, and of those the one that the gold has most often.
+    """The pairs with one facet each, in gold and answer. Of several the one that most spans of the citance
+    have, and of those the one that the gold has most often.
     """
     citances = (citance for topic in topics for file in topic.files for citance in file.citances)
     counts = Counter(facet for citance in citances for facet in merged_facets(citance.facets))

@@ -165,8 +165,7 @@ def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequen
         retriever = bm25s.BM25()
         retriever.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
         for instance in content.instances:
-            query = str(at_path(instance.record, task.query) or "")
-            scores = retriever.get_scores(query.lower().split())
+            scores = retriever.get_scores(str(at_path(instance.record, task.query) or "").lower().split())
             order = sorted(range(len(names)), key=lambda place: (-scores[place], place))
             first = [names[place] for place in order[: min(100, task.longest)]]
             yield {task.id: instance.id, task.answer_key: first}

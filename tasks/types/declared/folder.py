@@ -131,8 +131,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
         if own:
             task = replace(task, keeps_records=True)
         given = {**vars(task), "levels": getattr(task, "levels", ())}
-        catalogue = f"{form}-one" if isinstance(task, EvidenceOfOne) else form
-        naming = Naming(catalogue, given, own)
+        naming = Naming(f"{form}-one" if isinstance(task, EvidenceOfOne) else form, given, own)
         for rule in rules:
             name = rule.text("name")
             if name and not SLUG.fullmatch(name):

@@ -147,8 +147,7 @@ def read_toml(text: str, file: str) -> tuple[Keys, Faults]:
     except (ValueError, RecursionError) as fault:
         faults = Faults(file)
         words, line, _ = toml_fault(text, fault)
-        place = line or text.count("\n") + 1
-        faults.append(Problem(file=file, line=place, message=f"not TOML: {words}"))
+        faults.append(Problem(file=file, line=line or text.count("\n") + 1, message=f"not TOML: {words}"))
         return Keys({}, (), Faults(file)), faults
     faults = Faults(file, KeyLines(text))
     return Keys(values, (), faults), faults

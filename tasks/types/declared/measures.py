@@ -33,8 +33,7 @@ class Measure:
 
 
 def _labels(metric: str, **more: Any) -> Measure:
-    module = more.pop("module", CLASSES)
-    return Measure(metric=f"{module}:{metric}", given=("labels",), **more)
+    return Measure(metric=f"{more.pop('module', CLASSES)}:{metric}", given=("labels",), **more)
 
 
 def _of_label(metric: str, **more: Any) -> Measure:
@@ -218,8 +217,7 @@ class Naming:
         """Why a measure of labels is none of this task."""
         if self.form != "labels":
             return None
-        several = self.given["several"]
-        if measure.several is not None and measure.several != several:
+        if measure.several is not None and measure.several != self.given["several"]:
             words = "several labels" if measure.several else "one label"
             return f"“{name}” is of tasks in which an instance has {words}", ""
         has = {name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"}
@@ -246,7 +244,5 @@ class Naming:
             number = keys.number(option, least=1 if kind == "count" else 0)
             if number is not None:
                 arguments[option] = int(number) if kind == "count" else number
-        elif kind == "text":
-            arguments[option] = keys.text(option)
         else:
-            arguments[option] = keys.choice(option, kind)
+            arguments[option] = keys.text(option) if kind == "text" else keys.choice(option, kind)

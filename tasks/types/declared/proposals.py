@@ -52,6 +52,8 @@ MEASURES = {
     "evidence": ("abstract_rationalized_f1", "abstract_label_only_f1", "sentence_selection_f1"),
     "numbers": ("spearman", "pearson", "mae"),
 }
+#: What a task has several tables of; other lists of tables stand in a line.
+_ARRAYS = ("rules", "baselines")
 _IS_ID = re.compile(r"(^|[_-])(id|key)s?$", re.IGNORECASE)
 _IS_UNIT = re.compile(r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE)
 _IS_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
@@ -122,10 +124,6 @@ def declaration(task: Values) -> str:
     return "\n".join(parts)
 
 
-#: What a task has several tables of; other lists of tables stand in a line.
-_ARRAYS = ("rules", "baselines")
-
-
 def _records(file: InputFile, problems: Problems, form: str) -> Iterator[Record]:
     delimiter = TABLES.get(file.suffix.removeprefix("."))
     if delimiter is None:
@@ -166,8 +164,7 @@ def _fields(rows: Rows) -> list[Field]:
     for name in _names(rows):
         own = [row.get(name) for row in rows]
         inner = dict.fromkeys(part for value in own if isinstance(value, dict) for part in value)
-        paths = [name, *(f"{name}.{part}" for part in inner)][: MAX_CLASSES + 1]
-        for path in paths:
+        for path in [name, *(f"{name}.{part}" for part in inner)][: MAX_CLASSES + 1]:
             values = [str(value) for row in rows if (value := at_path(row, path)) not in (None, "")]
             if values:
                 found.append(Field(path, len(values), len(set(values)), values[0][:80]))
@@ -244,14 +241,13 @@ def _proposed(form: str, rows: Rows, answer: str) -> Values:
         dimensions.append({"name": answer, "field": answer})
     gold = {"id": key, "field": answer, "shown": shown, **({"hidden": hidden} if hidden else {})}
     said, measures = _of_form(form, rows, answer, labels, shown)
-    rules = {"name": "corrected", "measures": measures}
     baselines = [{"name": name} for name in BASELINES[form] if name != TFIDF and "candidates" not in said]
     return {
         **task,
         **({"dimensions": dimensions} if dimensions else {}),
         "gold": gold,
         "answer": said,
-        "rules": [rules],
+        "rules": [{"name": "corrected", "measures": measures}],
         **({"baselines": baselines} if baselines else {}),
     }
 

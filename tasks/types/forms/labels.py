@@ -90,8 +90,7 @@ class LabelTask(InstanceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         key, probabilities = self.answer_key, None
         allowed = (*self.labels, *([self.abstain] if self.abstain else []))
-        given = line.value.get(key, ABSENT)
-        labels = self._labels(given, line.wrong, key, allowed, is_list=self.several)
+        labels = self._labels(line.value.get(key, ABSENT), line.wrong, key, allowed, is_list=self.several)
         if labels is None or self.several:
             return labels
         try:

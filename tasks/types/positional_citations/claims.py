@@ -124,9 +124,8 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
 
 
 def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int, Marks], int]:
-    """Each group by the token that stands for its word, and how many groups have none or lost it.
-
-    The token is the nearest one that contains the word or is contained in it; of two the first.
+    """Each group by the token that stands for its word, and how many groups have none or lost it. The token
+    is the nearest one that contains the word or is contained in it; of two the first.
     """
     nodes: dict[int, Marks] = {}
     lost = 0
@@ -148,9 +147,8 @@ Marks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Words:
-    """A sentence without its marks, and each group of marks by the number of the word before it.
-
-    ``lost`` counts groups that another group at the same word replaced.
+    """A sentence without its marks, and each group of marks by the number of the word before it. ``lost``
+    counts groups that another group at the same word replaced.
     """
 
     words: tuple[str, ...]
@@ -183,9 +181,8 @@ _CONJUNCTIONS = frozenset({"cc", "CC"})
 
 @dataclass(frozen=True)
 class Parse:
-    """Tokens, and for each the number of its head and its relation to it.
-
-    The head of a root is the root itself.
+    """Tokens, and for each the number of its head and its relation to it. The head of a root is the root
+    itself.
     """
 
     tokens: tuple[str, ...]
@@ -271,9 +268,8 @@ class Tree:
         return self._relation[node] in ("prep", "advcl") and node in self._way_up(0)
 
     def _put_in_place_of(self, top: int, child: int) -> None:
-        """The child takes the place of its parent.
-
-        A root has none to give: the child hangs under it once more.
+        """The child takes the place of its parent. A root has none to give: the child hangs under it once
+        more.
         """
         self._relation[child] = None
         if top == self.root:

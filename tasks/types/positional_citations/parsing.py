@@ -65,9 +65,8 @@ EXAMPLE = '{"text": "It rains", "tokens": ["It", "rains"], "heads": [1, 1], "rel
 
 
 def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
-    """The parse of each text.
-
-    Raises Unavailable where the file or a parse is missing, InputRefused where it is broken.
+    """The parse of each text. Raises Unavailable where the file or a parse is missing, InputRefused where it
+    is broken.
     """
     parses = _read(path, parses_name(path))
     if missing := [text for text in texts if text not in parses]:
@@ -151,9 +150,8 @@ _HOW = "`make models` installs what sentences are parsed with, and scoring goes 
 
 
 def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
-    """The parse of each text, in batches; a parse does not depend on what else is in its batch.
-
-    Raises Unavailable where the pipeline cannot be loaded.
+    """The parse of each text, in batches; a parse does not depend on what else is in its batch. Raises
+    Unavailable where the pipeline cannot be loaded.
     """
     parses = []
     for doc in loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ():
@@ -163,9 +161,8 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
 
 def pipeline_name(pipeline: str) -> str:
-    """Name and version, and of a folder its digest as well.
-
-    Raises Unavailable where there is no such pipeline.
+    """Name and version, and of a folder its digest as well. Raises Unavailable where there is no such
+    pipeline.
     """
     # It is the half of what a small command would wait for.
     from importlib import metadata

@@ -14,15 +14,7 @@ from typing import Any
 from tasks.types import jsonlines
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
 from tasks.types.files import Files, InputFile
-from tasks.types.positional_citations import sentences as marking
-from tasks.types.positional_citations.claims import (
-    MAX_WORDS,
-    Claim,
-    Fallback,
-    Sentence,
-    split_into_claims,
-    text_to_parse,
-)
+from tasks.types.positional_citations import claims as atomic, sentences as marking
 from tasks.types.positional_citations.options import PARSER, PASSAGES, chosen_splitter, claim_rules
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.problems import Problem, Problems
@@ -37,9 +29,8 @@ Faults = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Passage:
-    """What a mark points at; its mark is its place among the question's passages, from 1.
-
-    ``forms`` are shorter ones that a model may be given instead of the text, by their names.
+    """What a mark points at; its mark is its place among the question's passages, from 1. ``forms`` are
+    shorter ones that a model may be given instead of the text, by their names.
     """
 
     title: str
@@ -102,10 +93,8 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """The questions and passages, and what the papers' prompts ask of an answer.
-
-    Of passages title and text alone, and the shorter forms that the options give out, as some data sets mark
-    there what answers.
+    """The questions and passages, and what the papers' prompts ask of an answer. Of passages title and text
+    alone, and the shorter forms that the options give out, as some data sets mark there what answers.
     """
     form = options.get(PASSAGES.name, PASSAGES.default)
     inputs = [
@@ -246,9 +235,9 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
 
 #: What is counted beside the scores, since the scores do not show it.
 _FALLBACKS = {
-    Fallback.TOO_LONG: "sentences_too_long",
-    Fallback.ROOT_CITED: "sentences_with_root_cited",
-    Fallback.UNMATCHED: "sentences_unmatched",
+    atomic.Fallback.TOO_LONG: "sentences_too_long",
+    atomic.Fallback.ROOT_CITED: "sentences_with_root_cited",
+    atomic.Fallback.UNMATCHED: "sentences_unmatched",
 }
 NOTES = (
     *("missing_answers", "empty_answers", "positional_answers", "responses_without_claims"),
@@ -259,7 +248,6 @@ NOTES = (
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     """A row for each response, behind it the rows of its parts. A response is the unit that is resampled.
-
     Under the official rules, what a run does not answer is no part of the evaluation.
     """
     reader = _Reader(run, rules, options)
@@ -296,10 +284,12 @@ class _Reader:
         self._first_lines = {name: split(marking.first_line(output)) for name, output in run.items()}
         texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
         splitting = claim_rules(rules, options)
-        to_parse = {text: text_to_parse(text, splitting) for text in sorted(texts)}
+        to_parse = {text: atomic.text_to_parse(text, splitting) for text in sorted(texts)}
         parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
         known = {text: parses.get(wanted or "") for text, wanted in to_parse.items()}
-        self._sentences = {text: split_into_claims(text, parse, splitting) for text, parse in known.items()}
+        self._sentences = {
+            text: atomic.split_into_claims(text, parse, splitting) for text, parse in known.items()
+        }
 
     def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
         output, passages = self._outputs[question.id], len(question.passages)
@@ -379,14 +369,14 @@ class Response(Part):
 
     plain: str
     is_positional: bool
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[atomic.Sentence, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredClaim(Part):
     """A claim whose marks all stand for passages, the number of its sentence, and its own within that."""
 
-    claim: Claim
+    claim: atomic.Claim
     sentence: int
     place: int
 
@@ -407,13 +397,12 @@ class CitedSentence(Part):
     positions: marking.Positions
 
 
-def sentence_features(sentence: Sentence, count: int | None = None) -> dict[str, tuple[str, ...]]:
+def sentence_features(sentence: atomic.Sentence, count: int | None = None) -> dict[str, tuple[str, ...]]:
     """The classes of a sentence; ``count`` is its number of marks, where ALCE counts otherwise."""
     count_here = len(marking.marks(sentence.text)) if count is None else count
-    units = marking.positions(sentence.text).units
     return {
         "marks_per_sentence": (_counted(count_here, 4),),
-        "mark_position": tuple(dict.fromkeys(map(marking.third, units))),
+        "mark_position": tuple(dict.fromkeys(map(marking.third, marking.positions(sentence.text).units))),
         "claims_per_sentence": (_counted(len(sentence.claims), 3),) if count_here else (),
         "sentence_length": (_long(len(marking.without_marks(sentence.text).split())),) if count_here else (),
     }
@@ -421,9 +410,10 @@ def sentence_features(sentence: Sentence, count: int | None = None) -> dict[str,
 
 def _long(words: int) -> str:
     """How much a mark may vouch for; a sentence of the last class is one claim, whatever its marks."""
-    if words > MAX_WORDS:
-        return f"over {MAX_WORDS} words"
-    return f"up to {SHORT_WORDS} words" if words <= SHORT_WORDS else f"{SHORT_WORDS + 1} to {MAX_WORDS} words"
+    if words > atomic.MAX_WORDS:
+        return f"over {atomic.MAX_WORDS} words"
+    usual = f"{SHORT_WORDS + 1} to {atomic.MAX_WORDS} words"
+    return f"up to {SHORT_WORDS} words" if words <= SHORT_WORDS else usual
 
 
 def _counted(count: int, most: int) -> str:

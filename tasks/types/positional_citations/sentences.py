@@ -109,9 +109,7 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
         return not _NUMBER.fullmatch(after)
     if word in _ANYWHERE or _INITIALS.fullmatch(word):
         return after.lower() in _BEGINNINGS and after[:1].isupper()
-    if word.isdecimal():
-        return not after[:1].islower()
-    return True
+    return not (word.isdecimal() and after[:1].islower())
 
 
 MARK = re.compile(r"\[\d+\]")
@@ -141,13 +139,10 @@ def number(mark: str) -> int:
 
 
 def without_marks(text: str) -> str:
-    """The text as ALCE removes marks: each with the space before it, and every closing bracket.
-
-    What stood in brackets behind a mark stays: `in 1889 [1, 2].` becomes `in 1889, 2.`. A bar after a space
-    goes as well.
+    """The text as ALCE removes marks: each with the space before it, and every closing bracket. What stood in
+    brackets behind a mark stays: `in 1889 [1, 2].` becomes `in 1889, 2.`. A bar after a space goes as well.
     """
-    unmarked = ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
-    return unmarked.replace(" |", "").replace("]", "")
+    return ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text)).replace(" |", "").replace("]", "")
 
 
 def first_line(output: str) -> str:
@@ -185,9 +180,8 @@ class Positions:
 
 @lru_cache(maxsize=1024)
 def positions(sentence: str) -> Positions:
-    """Positional is a sentence in which a word follows a mark.
-
-    A sentence is looked at for several rows, one soon after the other.
+    """Positional is a sentence in which a word follows a mark. A sentence is looked at for several rows, one
+    soon after the other.
     """
     units = list(_UNIT.finditer(sentence))
     numbers: list[float] = []

@@ -14,7 +14,6 @@ def parts(
     collection: str, *readers: str, gold_files: tuple[str, ...], of_trec: tuple[str, ...] = ()
 ) -> SimpleNamespace:
     """What such a type says; its collection's module, which needs numpy, is imported with the first reader.
-
     ``readers`` are further ones of the type, ``of_trec`` of its topics and documents.
     """
     return SimpleNamespace(

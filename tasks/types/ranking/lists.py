@@ -148,7 +148,6 @@ def blocks(offsets: Offsets) -> list[tuple[int, int]]:
 
 def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     """The rank, from 1, of each member of ``gold`` in the same row of ``answers``; 0 where it is absent.
-
     Within a row no answer may stand twice.
     """
     assert len(gold) == len(answers), f"{len(gold)} rows of gold, {len(answers)} of answers"
@@ -177,9 +176,8 @@ POOLS_AT_HAND = 256
 def index_of(
     instances: Sequence[str], pools: Sequence[Sequence[str]], pool_of: Sequence[int] | None = None
 ) -> Index:
-    """The index of a ranking task.
-
-    A pool is a list of candidates. Without ``pool_of`` every instance has the first.
+    """The index of a ranking task. A pool is a list of candidates. Without ``pool_of`` every instance has the
+    first.
     """
     of = None if pool_of is None else list(pool_of)
     return {"instances": list(instances), "pools": list(map(list, pools)), "pool_of": of}

@@ -35,10 +35,8 @@ def digest_of(*parts: bytes) -> bytes:
 
 
 def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
-    """A line of a public file: of a row only these fields.
-
-    Marks that a corpus left in a text, such as `{{cite:…}}` in a heading, name the cited reference and are
-    taken out.
+    """A line of a public file: of a row only these fields. Marks that a corpus left in a text, such as
+    `{{cite:…}}` in a heading, name the cited reference and are taken out.
     """
     shown = {key: record[key] for key in keys if key in record}
     for key, value in shown.items():
@@ -116,9 +114,7 @@ class Rows:
 def label(record: Mapping[str, Any], key: str) -> str | None:
     """A class that a row may have; numbers become texts, an empty text is none."""
     value = record.get(key)
-    if value is None or value == "" or not isinstance(value, str | int | float):
-        return None
-    return str(value)
+    return None if value is None or value == "" or not isinstance(value, str | int | float) else str(value)
 
 
 SECTIONS = (
@@ -207,9 +203,8 @@ class Collection:
 
 
 class ContextsBuilder:
-    """Takes one context after the other; ``dimensions`` with the order of their classes.
-
-    There may be a million: nothing is kept of a context but numbers, its name and a digest.
+    """Takes one context after the other; ``dimensions`` with the order of their classes. There may be a
+    million: nothing is kept of a context but numbers, its name and a digest.
     """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:

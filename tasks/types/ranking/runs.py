@@ -125,8 +125,7 @@ def _ranking(
         return numbers, None, ()
     if fault := _score_fault(scores, len(numbers)):
         return [fault]
-    tied = [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)]
-    return numbers, tied, scores
+    return numbers, [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)], scores
 
 
 def _scored(
@@ -389,9 +388,8 @@ class Declared:
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A list for each instance of the split, not present where the run has none.
-
-    ``ties`` counts answers that have the score of the answer before them.
+    """A list for each instance of the split, not present where the run has none. ``ties`` counts answers that
+    have the score of the answer before them.
     """
 
     lists: Lists
