@@ -24,9 +24,7 @@ Labels = Sequence[tuple[str, ...]]
 
 def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
     """The instances of each class, classes in the order of their first instance; an instance may be in
-    several.
-
-    Columns of classes have an order of their own.
+    several. Columns of classes have an order of their own.
     """
     if isinstance(labels, Classes):
         return {NO_CLASS if label is None else label: rows for label, rows in labels.rows_by_label()}
@@ -74,10 +72,8 @@ def breakdown(
                 continue
             if isinstance(own, WeightedMetric):
                 value = own.value(of_class[name], np.ones(len(rows)))
-            elif own is metric:
-                value = own.of_class(sums[name], whole[name])
             else:
-                value = own.aggregate(whole[name])
+                value = own.of_class(sums[name], whole[name]) if own is metric else own.aggregate(whole[name])
             n = metric.instances(of_class[name], has_gold[rows])
             numbers[label][metric.name] = {**number(float(value)), "n": n}
     return numbers
@@ -90,9 +86,8 @@ def class_intervals(
     labels: Labels,
     clusters: NDArray[np.intp] | None = None,
 ) -> dict[str, dict[str, Bounds | None]]:
-    """By class and metric the interval of the class's value, over its units or clusters of them.
-
-    The metrics are decomposable.
+    """By class and metric the interval of the class's value, over its units or clusters of them. The metrics
+    are decomposable.
     """
     by_class = {}
     for label, rows in classes(labels).items():

@@ -89,8 +89,7 @@ def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Cor
     left_out = np.array([coefficient(x[places != group], y[places != group]) for group in range(count)])
     if np.isnan(left_out).any():
         return Correlation(value, None, None, len(x))
-    transformed = np.arctanh(np.clip(left_out, -NEARLY_1, NEARLY_1))
-    error = math.sqrt((count - 1) * float(transformed.var()))
+    error = math.sqrt((count - 1) * float(np.arctanh(np.clip(left_out, -NEARLY_1, NEARLY_1)).var()))
     if error < NO_ERROR:
         return Correlation(value, None, None, len(x))
     return Correlation(value, *_bounds(value, error * t_quantile((1 + LEVEL) / 2, count - 1)), len(x))

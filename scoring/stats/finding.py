@@ -63,8 +63,7 @@ class Conclusion:
         for fields, value in figures:
             for side, wanted in enumerate((self.more, self.less)):
                 if all(fields.get(name) in values for name, values in wanted.items()):
-                    group = tuple(str(fields.get(name)) for name in self.by)
-                    sides[group][side].append((fields, value))
+                    sides[tuple(str(fields.get(name)) for name in self.by)][side].append((fields, value))
         return [(more, less) for more, less in sides.values() if more and less]
 
     def finding(self, figures: Iterable[Figure]) -> Finding:

@@ -96,7 +96,6 @@ def _interval(metric: Metric, rows: Floats, without: Floats | None, level: float
 
 def kish_number(weights: Floats) -> float:
     """How many units of equal weight tell as much as units of these: the sum squared over the squares' sum.
-
     Kish 1965, Survey Sampling. As many as there are where all weigh the same.
     """
     return float(weights.sum() ** 2 / (weights**2).sum())
@@ -112,7 +111,6 @@ def jackknife_error(left_out: Floats) -> Floats:
 
 def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
     """Of the first column of (units, 2) rows over the second, summed each: a share, or a mean of ratings.
-
     None with fewer than three units that have anything in the second.
     """
     rows = rows.reshape(-1, 2)

@@ -26,9 +26,8 @@ _Answers = TypeVar("_Answers")
 
 
 def automatic_labels(details: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[Item, int]]:
-    """What the automatic labels say of each counting claim and each of its marks, unless they are pending.
-
-    A mark that a claim has twice is known by its first occurrence.
+    """What the automatic labels say of each counting claim and each of its marks, unless they are pending. A
+    mark that a claim has twice is known by its first occurrence.
     """
     labels: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
     for name, facts in details.items():
@@ -238,9 +237,8 @@ def _shown(item: Item) -> str:
 
 
 def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
-    """Cohen 1960, A Coefficient of Agreement for Nominal Scales. Each rater has habits of his own.
-
-    NaN where there is nothing to rate, or both only ever say the same one thing.
+    """Cohen 1960, A Coefficient of Agreement for Nominal Scales. Each rater has habits of his own. NaN where
+    there is nothing to rate, or both only ever say the same one thing.
     """
     return _of_two(Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second)
 

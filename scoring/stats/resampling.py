@@ -58,8 +58,7 @@ class Resampler:
         joined = on_grid(np.hstack(tables), self.units)
         blocks = [weights @ joined for weights in self.weights()]
         drawn = np.concatenate(blocks) if blocks else np.zeros((0, joined.shape[1]))
-        ends = np.cumsum([table.shape[1] for table in tables])
-        return np.split(drawn, ends[:-1], axis=1)
+        return np.split(drawn, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1)
 
     def values(self, metric: Metric, rows: Floats) -> Floats:
         """(resamples,) values of the metric. ``rows`` is (units, m)."""
@@ -157,7 +156,6 @@ def refuse_not_finite(rows: Floats, what: str) -> None:
 
 def on_grid(rows: Floats, weight: float) -> Floats:
     """The rows, each column on a grid on which sums with whole weights of ``weight`` in all are exact.
-
     ``rows`` is (n, m). Counts are left as they are unless their sum exceeds 2**52. Raises NotFinite.
     """
     largest = np.abs(rows).max(axis=0, initial=0.0)

@@ -51,8 +51,7 @@ def signature(column: str, provenance: Mapping[str, str | int | float], packages
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
     """The programs whose arithmetic a number rests on."""
-    installed = {name: _version(name) for name in ("numpy", *packages)}
-    return {**installed, "python": platform.python_version()}
+    return {name: _version(name) for name in ("numpy", *packages)} | {"python": platform.python_version()}
 
 
 @cache
@@ -63,9 +62,8 @@ def _version(package: str) -> str:
 def offline_command(
     task_type: str, *, rules: str, options: Mapping[str, str], signature: str, gold: Sequence[str], run: str
 ) -> str:
-    """The command that computes a score again, to paste into a shell; ``gold`` and ``run`` are paths.
-
-    Without a run that is the human line's.
+    """The command that computes a score again, to paste into a shell; ``gold`` and ``run`` are paths. Without
+    a run that is the human line's.
     """
     drawn = provenance_of(signature)
     kind = _folder_or_slug(task_type)

@@ -50,9 +50,8 @@ class Paired:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedTest:
-    """The two-sided p-value of a difference of 0, how it was found, and the number of exchanges tried.
-
-    ``p`` is NaN where a value of the metric is undefined.
+    """The two-sided p-value of a difference of 0, how it was found, and the number of exchanges tried. ``p``
+    is NaN where a value of the metric is undefined.
     """
 
     p: float
@@ -88,7 +87,6 @@ def differences(
         a, b = _values(pair)
         spread = _spread(pair)
         low, high = _interval(pair, a - b, spread, level) or (None, None)
-        reason = spread.no_interval or (jackknife.NoInterval.UNDEFINED if low is None else None)
         difference = Difference(
             a=a,
             b=b,
@@ -98,7 +96,7 @@ def differences(
             high=high,
             test=test,
             units=len(pair.a),
-            no_interval=reason,
+            no_interval=spread.no_interval or (jackknife.NoInterval.UNDEFINED if low is None else None),
         )
         results.append(difference)
     return results
@@ -242,10 +240,8 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
         chosen = np.unpackbits(raw, count=count * units).reshape(count, units).astype(np.float64)
         parts = np.split(chosen @ joined, ends, axis=1)
         extreme += [exchange.extreme(part) for exchange, part in zip(exchanges, parts, strict=True)]
-    p_values = (
-        math.nan if math.isnan(exchange.observed) else (1 + int(count)) / (1 + trials)
-        for exchange, count in zip(exchanges, extreme, strict=True)
-    )
+    counted = zip((exchange.observed for exchange in exchanges), extreme, strict=True)
+    p_values = (math.nan if math.isnan(own) else (1 + int(count)) / (1 + trials) for own, count in counted)
     return [PairedTest(p=p, kind=APPROXIMATE, trials=trials) for p in p_values]
 
 
@@ -342,8 +338,7 @@ MAX_UNITS = 10_000_000
 
 def typical_error(pairs: Sequence[Paired]) -> float:
     """The median error of a difference over pairs of runs; NaN where no two of them differ measurably."""
-    errors = [difference_error(pair) for pair in pairs]
-    positive = [error for error in errors if error > 0]
+    positive = [error for pair in pairs if (error := difference_error(pair)) > 0]
     return median(positive) if positive else math.nan
 
 
@@ -420,8 +415,7 @@ def order_chance(
         return math.nan
     from scipy.special import stdtr
 
-    spread = (rows - 1) * squares / errors
-    likely = (rows - 1) / 2 * np.log(NOISE) - spread * NOISE / 2
+    likely = (rows - 1) / 2 * np.log(NOISE) - (rows - 1) * squares / errors * NOISE / 2
     weights = np.exp(likely - likely.max())
     chances = stdtr(units - 1, abs(difference) * np.sqrt(2 - NOISE) / error)
     return float((weights * chances).sum() / weights.sum())
@@ -475,10 +469,8 @@ def surely_above(merits: Floats, p: Floats, *, family: str = ROW, alpha: float =
 
 
 def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
-    """``[i, j]``: whether row i, in its family, differs significantly from row j.
-
-    In the family ``ROW`` a row corrects over its own comparisons, so that the answer of i about j may
-    differ from that of j about i.
+    """``[i, j]``: whether row i, in its family, differs significantly from row j. In the family ``ROW`` a row
+    corrects over its own comparisons, so that the answer of i about j may differ from that of j about i.
     """
     count = len(p)
     others = ~np.eye(count, dtype=bool)
