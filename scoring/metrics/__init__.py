@@ -12,8 +12,7 @@ from tasks.types.references import MetricRef
 
 __all__ = [
     "OF_LABELS", "Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_by",
-    "metrics_of", "metrics_of_instances", "names_by",
-    "of_labels",
+    "metrics_of", "metrics_of_instances", "names_by", "of_labels",
 ]  # fmt: skip
 #: What stands by gold label, of each class; no other metric goes by these names.
 OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
@@ -52,7 +51,6 @@ def known_metric(task_type: TaskType, name: str, rules: str, options: Options) -
 
 def metrics_by(task_type: TaskType, dimension: str, metrics: Sequence[Metric]) -> list[Metric]:
     """Those of a rule set that have numbers of the dimension's classes; averages over units say nothing new.
-
     By gold label they are precision, recall and F1 of each, and what means something on its instances alone.
     """
     pooled = [metric for metric in metrics if not metric.per_unit]
@@ -63,7 +61,6 @@ def metrics_by(task_type: TaskType, dimension: str, metrics: Sequence[Metric]) -
 
 def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
     """Those that have a value on a single instance: no mean over units or labels, no kappa or correlation.
-
     Where labels are counted and accuracy is none of them, micro F1 comes first: whether the label is right.
     """
     pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
@@ -79,7 +76,6 @@ def names_by(
     task_type: TaskType, dimension: str, names: Iterable[str], rules: str, options: Options
 ) -> list[str]:
     """Those of the names under which numbers of the dimension's classes are kept that are shown and compared.
-
     What was kept of others before, by gold label, is withdrawn.
     """
     if dimension not in task_type.label_dimensions:

@@ -159,9 +159,7 @@ class AliiceDeviation(Aliice):
     def total(self, rows: Floats) -> float:
         """From the values themselves, since sums of squares leave a trace where all are equal."""
         values = rows[rows[:, 2] > 0, 0]
-        if not len(values) or rows[:, 3].any():
-            return math.nan
-        return self.scale * float(np.std(values))
+        return math.nan if not len(values) or rows[:, 3].any() else self.scale * float(np.std(values))
 
     def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
         return {}

@@ -78,10 +78,8 @@ class ExactMatch(AnswerMetric):
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         plain = normalised(_plain(answer))
-        is_there = [
-            any(normalised(spelling) in plain for spelling in spellings)
-            for spellings in question.short_answers
-        ]
+        by_answer = (map(normalised, spellings) for spellings in question.short_answers)
+        is_there = [any(spelling in plain for spelling in spellings) for spellings in by_answer]
         return sum(is_there) / len(is_there), all(is_there)
 
 
@@ -265,5 +263,4 @@ class AnswerMauve(Mauve):
 
 
 def _read(question: Question, answer: str) -> str:
-    words = f"{question.question} {answer}".split()[:MAX_WORDS]
-    return " ".join(words).rstrip(string.punctuation)
+    return " ".join(f"{question.question} {answer}".split()[:MAX_WORDS]).rstrip(string.punctuation)

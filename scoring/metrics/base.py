@@ -121,9 +121,8 @@ class Metric(ABC):
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
     def has_enough_units(self, rows: Floats) -> bool:
-        """Whether leaving out one unit at a time shows how far the value may be off.
-
-        ``rows`` are those of the units. Mostly three are enough, which is looked after elsewhere.
+        """Whether leaving out one unit at a time shows how far the value may be off. ``rows`` are those of
+        the units. Mostly three are enough, which is looked after elsewhere.
         """
         return True
 
@@ -238,18 +237,14 @@ class WeightedMetric(Metric):
         units = np.unique(rows[:, 0], return_inverse=True)[1]
         count = int(units.max()) + 1
         if count > MAX_LEFT_OUT:
-            order = np.random.default_rng(0).permutation(count)
-            units, count = order[units] % MAX_LEFT_OUT, MAX_LEFT_OUT
+            units, count = np.random.default_rng(0).permutation(count)[units] % MAX_LEFT_OUT, MAX_LEFT_OUT
         return self.of_weights(rows, lambda first, last: units != np.arange(first, last)[:, None], count)
 
     def of_weights(self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int) -> Floats:
         """The values under so many weights, which are asked for in blocks; of both there is one at least."""
         block = max(1, WEIGHTS // len(rows))
-        values = [
-            self.value(rows[:, 1:], weights(first, min(count, first + block)).astype(np.float64))
-            for first in range(0, count, block)
-        ]
-        return np.concatenate(values)
+        blocks = (weights(first, min(count, first + block)) for first in range(0, count, block))
+        return np.concatenate([self.value(rows[:, 1:], own.astype(np.float64)) for own in blocks])
 
 
 class MeanMetric(Metric):
@@ -338,8 +333,7 @@ def unit_rows(
         return metric.unit_stats(sums) if metric.per_unit else sums
     if not metric.per_unit:
         return unit_sums(stats, clusters)
-    first = np.unique(units, return_index=True)[1]
-    return unit_sums(unit_rows(metric, stats, units), clusters[first])
+    return unit_sums(unit_rows(metric, stats, units), clusters[np.unique(units, return_index=True)[1]])
 
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
@@ -359,12 +353,8 @@ def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
 
 def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) -> Floats:
     """Numerator over denominator, 0 where the denominator is 0, as the official programs have it."""
-    return np.divide(
-        numerator,
-        denominator,
-        out=np.zeros(np.broadcast(numerator, denominator).shape),
-        where=np.not_equal(denominator, 0),
-    )
+    zeros = np.zeros(np.broadcast(numerator, denominator).shape)
+    return np.divide(numerator, denominator, out=zeros, where=np.not_equal(denominator, 0))
 
 
 def finite(value: float | None) -> float | None:
@@ -397,7 +387,6 @@ def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
 
 def f1_of_counts(both: Floats | float, answered: Floats | float, wanted: Floats | float) -> Floats:
     """Of what is given, of what is wanted, and of what is both; 0 where nothing is given and nothing wanted.
-
     The same as the harmonic mean of both ratios, but for the last digits.
     """
     return ratio(2 * both, answered + wanted)

@@ -15,26 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scoring.metrics import cache
-from scoring.metrics.base import (
-    PARTS,
-    Floats,
-    Parameters,
-    Requirement,
-    Text,
-    TextMean,
-    harmonic_mean,
-    package_version,
-)
-from scoring.metrics.local_models import (
-    Embedded,
-    Encoder,
-    NamedModel,
-    encoder,
-    found_folder,
-    layer_of,
-    weights_digest,
-)
+from scoring.metrics import base, cache, local_models
 from tasks.types.base import OptionRefused, Options
 from tasks.types.problems import Unavailable
 
@@ -44,7 +25,7 @@ EQUAL_TO = "bert-score-0.3.13"
 CHUNK = 1024
 
 
-class BertScore(TextMean):
+class BertScore(base.TextMean):
     """The mean over instances of precision, recall or F1 of BERTScore, times 100.
 
     Gold and answers are texts. An empty one scores 0 without going to the model. ``idf`` weighs tokens
@@ -53,7 +34,7 @@ class BertScore(TextMean):
     undefined, over no instance. Raises OptionRefused.
     """
 
-    columns = PARTS
+    columns = base.PARTS
     scale = 100
     citation = "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT, ICLR"
 
@@ -69,7 +50,7 @@ class BertScore(TextMean):
         self.packages = ("torch", "transformers") if self.settings.is_asked else ()
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> base.Parameters:
         """Names the model by its weights, wherever it lies. Raises Unavailable where it is not there."""
         chosen = self.settings
         if not chosen.is_asked:
@@ -90,17 +71,19 @@ class BertScore(TextMean):
     def needs_model(self) -> bool:
         return self.settings.is_asked
 
-    def requirements(self) -> Sequence[Requirement]:
-        chosen = NamedModel("BERTScore", self.settings.model)
+    def requirements(self) -> Sequence[base.Requirement]:
+        chosen = local_models.NamedModel("BERTScore", self.settings.model)
         model = (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
         return (*model, *super().requirements())
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[base.Text | None], answers: Sequence[base.Text | None]
+    ) -> base.Floats:
         if not self.settings.is_asked:
-            return np.zeros((len(gold), len(PARTS) + 1))
+            return np.zeros((len(gold), len(base.PARTS) + 1))
         return super().instance_stats(gold, answers)
 
-    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> base.Floats:
         return (package_bertscore if self.is_by_package else bertscore)(gold, answers, self.settings)
 
 
@@ -125,14 +108,14 @@ class Settings:
 
     @property
     def layer(self) -> int:
-        return layer_of(self.model, self._layer)
+        return local_models.layer_of(self.model, self._layer)
 
     @property
     def digest(self) -> str:
-        return weights_digest(found_folder("BERTScore", self.model))
+        return local_models.weights_digest(local_models.found_folder("BERTScore", self.model))
 
-    def encoder(self) -> Encoder:
-        return encoder(self.model, self.layer)
+    def encoder(self) -> local_models.Encoder:
+        return local_models.encoder(self.model, self.layer)
 
     def baseline_values(self) -> tuple[float, float, float]:
         """Precision, recall and F1 of unrelated texts under this model and layer."""
@@ -151,7 +134,7 @@ class Settings:
         raise Unavailable(f"BERTScore: {path} has no line for layer {self.layer}")
 
 
-def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> Floats:
+def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> base.Floats:
     """(n, 3): precision, recall and F1 of each pair. Raises Unavailable where the model is not there."""
     if len(gold) != len(answers):
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
@@ -174,15 +157,15 @@ def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))
-                scores[start + row] = precision, recall, float(harmonic_mean(precision, recall))
+                scores[start + row] = precision, recall, float(base.harmonic_mean(precision, recall))
     return _rescaled(scores, settings)
 
 
-def _rescaled(scores: Floats, settings: Settings) -> Floats:
+def _rescaled(scores: base.Floats, settings: Settings) -> base.Floats:
     if settings.baseline == "no":
         return scores
-    base = np.array(settings.baseline_values())
-    return np.asarray((scores - base) / (1 - base))
+    baseline = np.array(settings.baseline_values())
+    return np.asarray((scores - baseline) / (1 - baseline))
 
 
 class _Weights:
@@ -191,14 +174,16 @@ class _Weights:
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
         model = settings.encoder()
         self._special = np.array(sorted(model.special_ids))
-        self._idf: Floats | None = None
+        self._idf: base.Floats | None = None
         if settings.uses_idf:
             having = Counter(token for ids in model.ids(gold) for token in set(ids))
             self._idf = np.full(len(model.tokenizer), math.log(len(gold) + 1))
             for token, count in having.items():
                 self._idf[token] = math.log((len(gold) + 1) / (count + 1))
 
-    def mean(self, text: Embedded, similarities: np.ndarray[tuple[int], np.dtype[np.float32]]) -> float:
+    def mean(
+        self, text: local_models.Embedded, similarities: np.ndarray[tuple[int], np.dtype[np.float32]]
+    ) -> float:
         """The weighted mean over a text's tokens; 0 where all weigh nothing."""
         weights = ~np.isin(text.ids, self._special) if self._idf is None else self._idf[text.ids]
         total = weights.sum(dtype=np.float64)
@@ -209,7 +194,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
-def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, Embedded]:
+def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, local_models.Embedded]:
     digest = cache.digest_of([settings.digest, str(settings.layer), *texts])
     arrays = cache.load("bertscore", digest)
     if arrays is None:
@@ -221,14 +206,12 @@ def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, Embedded
         }
         cache.keep("bertscore", digest, arrays)
     ids, vectors = (np.split(arrays[name], arrays["ends"]) for name in ("ids", "vectors"))
-    return {
-        text: Embedded(*arrays) for text, arrays in zip(texts, zip(ids, vectors, strict=True), strict=True)
-    }
+    return dict(zip(texts, map(local_models.Embedded, ids, vectors), strict=True))
 
 
-def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> Floats:
+def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> base.Floats:
     """The (n, 3) that bert-score gives, on one processor; a pair with an empty text has 0, unasked."""
-    package_version("bert-score")
+    base.package_version("bert-score")
     from bert_score import BERTScorer
 
     scores = np.zeros((len(gold), 3))
@@ -237,7 +220,7 @@ def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Set
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scorer = BERTScorer(
-                model_type=str(NamedModel("BERTScore", settings.model).folder),
+                model_type=str(local_models.NamedModel("BERTScore", settings.model).folder),
                 num_layers=settings.layer,
                 device="cpu",
                 nthreads=0,

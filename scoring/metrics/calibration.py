@@ -58,7 +58,6 @@ def confidences_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
     """(n,) how sure the run is, whether the label that it is sure of is right, and which instances count.
-
     From probabilities, of which the largest counts, or else from what the run says of its label.
     """
     forecasts = forecasts_of(gold, answers, labels)
@@ -158,8 +157,7 @@ class CalibrationError(Metric):
         return self.stats_of(*confidences_of(gold, answers, self.labels))
 
     def stats_of(self, confidence: Floats, is_right: NDArray[Any], counts: NDArray[np.bool_]) -> Floats:
-        inner_edges = np.linspace(0, 1, self.bins + 1)[1:-1]
-        places = np.searchsorted(inner_edges, confidence)
+        places = np.searchsorted(np.linspace(0, 1, self.bins + 1)[1:-1], confidence)
         rows = np.flatnonzero(counts)
         stats = np.zeros((len(confidence), 3 * self.bins))
         for part, values in enumerate((np.ones(len(confidence)), confidence, is_right)):

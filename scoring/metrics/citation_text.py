@@ -27,10 +27,8 @@ class Length(TextMean):
     citation = CITEBENCH
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        return np.array(
-            [(len(answer.split()), len(text.split())) for text, answer in zip(gold, answers, strict=True)],
-            float,
-        ).reshape(-1, 2)
+        pairs = zip(answers, gold, strict=True)
+        return np.array([[len(text.split()) for text in pair] for pair in pairs], float).reshape(-1, 2)
 
 
 class LengthRatio(Length):

@@ -68,11 +68,14 @@ class Classification(Metric):
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold.
-
         Where instances have several labels each, a row has a 1 in each of their columns.
         """
         if any(isinstance(labels, tuple) for labels in gold):
-            return self._stats_of_sets(gold, answers)
+            assert self.labels is not None
+            labelled, given = (indicators(side, self.labels) for side in (gold, answers))
+            has_gold = present(gold).astype(np.float64)
+            given *= has_gold[:, None]
+            return np.column_stack([labelled, given, labelled * given, has_gold])
         wanted, answered, count = self.codes(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
         for part, codes in enumerate((wanted, answered, np.where(wanted == answered, wanted, -1))):
@@ -80,13 +83,6 @@ class Classification(Metric):
             stats[rows, part * count + codes[rows]] = 1
         stats[:, -1] = counting(gold, answers)
         return stats
-
-    def _stats_of_sets(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        assert self.labels is not None
-        wanted, answered = (indicators(side, self.labels) for side in (gold, answers))
-        counts = present(gold).astype(np.float64)
-        answered *= counts[:, None]
-        return np.column_stack([wanted, answered, wanted * answered, counts])
 
 
 def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
@@ -147,8 +143,7 @@ class ClassAverage(Classification):
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
         if self.average == "micro":
-            pooled = (counts.sum(axis=-1) for counts in (both, answered, support))
-            return part_of(self.part, *pooled)
+            return part_of(self.part, *(counts.sum(axis=-1) for counts in (both, answered, support)))
         by_class = part_of(self.part, both, answered, support)
         if self.average == "macro":
             return quotient(by_class.sum(axis=-1), np.asarray(by_class.shape[-1]))
@@ -311,8 +306,7 @@ class Matthews(Classification):
         shared = both.sum(axis=-1) * count - (support * answered).sum(axis=-1)
         of_gold = count**2 - (support**2).sum(axis=-1)
         of_answers = count**2 - (answered**2).sum(axis=-1) - other**2
-        value = ratio(shared, np.sqrt(of_gold * of_answers))
-        return np.asarray(np.where(count > 0, value, np.nan))
+        return np.asarray(np.where(count > 0, ratio(shared, np.sqrt(of_gold * of_answers)), np.nan))
 
 
 class QuadraticKappa(Classification):
@@ -359,7 +353,6 @@ class LinearKappa(QuadraticKappa):
 
 def confusions(sums: Floats) -> Floats:
     """(…, c, c + 1) from sums of ``QuadraticKappa``: how often gold is the row's, the answer the column's.
-
     The last column is of no class.
     """
     size = int(sums.shape[-1] ** 0.5)

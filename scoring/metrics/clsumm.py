@@ -450,9 +450,8 @@ def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
 
 @cache
 def bootstrap_weights(topics: int) -> base.Floats:
-    """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0.
-
-    A draw is ``int(rand(n))``, from the 48-bit generator of the C library that Perl uses.
+    """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0. A
+    draw is ``int(rand(n))``, from the 48-bit generator of the C library that Perl uses.
     """
     weights = np.zeros((RESAMPLES, topics))
     for seed in range(RESAMPLES):
@@ -478,10 +477,8 @@ def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool =
     if with_words:
         hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
     # A text of n words has n(n-1)/2 skip-bigrams.
-    totals = [
-        len(text) * (len(text) - 1) // 2 + (max(len(text) - 1, 0) if with_words else 0)
-        for text in (model, peer)
-    ]
+    lengths = len(model), len(peer)
+    totals = [n * (n - 1) // 2 + (max(n - 1, 0) if with_words else 0) for n in lengths]
     return Counts(totals[0], totals[1], hits)
 
 

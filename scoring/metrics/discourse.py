@@ -24,17 +24,8 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, Metric, Parameters, Requirement, looked_for, quotient
 from tasks.types.base import OFFICIAL, Option, Options
+from tasks.types.citation_text import metrics as declared
 from tasks.types.citation_text.instances import CORWA, Instance, Prediction
-from tasks.types.citation_text.metrics import (
-    AUTO,
-    LABELS,
-    ORIGINAL,
-    SENTENCES,
-    SUPPLIED,
-    TAGGERS,
-    TREATMENT,
-    label_set,
-)
 from tasks.types.problems import Unavailable, needed
 from tasks.types.text import punkt_name, punkt_sentences
 
@@ -177,8 +168,7 @@ def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
     if not mark[0].startswith("."):
         return True
     before = text[max(start, mark.start() - _MAX_WORD) : mark.start()]
-    word = re.split(r"[\s(\[]", before)[-1].rstrip("\"'”’")
-    lowered = word.lower().strip("([{")
+    lowered = re.split(r"[\s(\[]", before)[-1].rstrip("\"'”’").lower().strip("([{")
     if lowered in _NEVER_LAST or _INITIAL.search(before):
         return False
     # “etc. The” ends, “etc. (2” does not.
@@ -358,31 +348,31 @@ class Labelling:
     is_official: bool = False
 
     def __post_init__(self) -> None:
-        label_set(self.scheme, self.options)
+        declared.label_set(self.scheme, self.options)
 
     def _option(self, option: Option) -> str:
         return self.options.get(option.name, option.default)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        return label_set(self.scheme, self.options)
+        return declared.label_set(self.scheme, self.options)
 
     @property
     def treatment(self) -> str:
         """The official treatment is that of the original, whatever the option says."""
-        return ORIGINAL if self.is_official else self._option(TREATMENT)
+        return declared.ORIGINAL if self.is_official else self._option(declared.TREATMENT)
 
     @property
     def splitter(self) -> str:
-        chosen = self._option(SENTENCES)
-        if chosen != AUTO:
+        chosen = self._option(declared.SENTENCES)
+        if chosen != declared.AUTO:
             return chosen
         return "punkt" if self.is_official and self.scheme == CORWA else "rules"
 
     @property
     def folder(self) -> str:
         """Where the tagger lies; empty where none is named."""
-        return self._option(TAGGERS[self.scheme])
+        return self._option(declared.TAGGERS[self.scheme])
 
     @cached_property
     def tagger(self) -> Tagger | None:
@@ -391,10 +381,8 @@ class Labelling:
             return None
         loaded = Tagger.load(Path(self.folder))
         if further := sorted(set(loaded.labels) - set(self.labels)):
-            raise Unavailable(
-                f"the {self.scheme} tagger gives {', '.join(further)}, "
-                f"which {self.scheme}_labels does not list"
-            )
+            message = f"the {self.scheme} tagger gives {', '.join(further)}"
+            raise Unavailable(f"{message}, which {self.scheme}_labels does not list")
         return loaded
 
     @property
@@ -404,7 +392,7 @@ class Labelling:
         digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
         return {
             "labels": f"{len(self.labels)}-{digest}",
-            "labelled": self._option(LABELS),
+            "labelled": self._option(declared.LABELS),
             "sentences": splitter_name(self.splitter),
             "short": "dropped",
             "tagger": tagger.digest[:12] if tagger else "none",
@@ -413,16 +401,16 @@ class Labelling:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        return ("nltk", "scikit-learn") if self._option(TAGGERS[self.scheme]) else ()
+        return ("nltk", "scikit-learn") if self._option(declared.TAGGERS[self.scheme]) else ()
 
     def labelled(self, texts: Sequence[Text | None], *, is_gold: bool) -> "list[Labelled | None]":
-        marked_only = is_gold and self.treatment == ORIGINAL
+        marked_only = is_gold and self.treatment == declared.ORIGINAL
         tagged: list[Labelled | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):
             if text is None:
                 continue
-            if self._option(LABELS) == SUPPLIED and self.scheme in text.labels:
+            if self._option(declared.LABELS) == declared.SUPPLIED and self.scheme in text.labels:
                 tagged[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
             elif self.tagger is None:
                 tagged[place] = Labelled((), Source.NOBODY)
@@ -461,7 +449,6 @@ def count_matrix(
     labels: Sequence[str], datasets: Sequence[str], sides: Sequence[tuple[Labelled | None, Labelled | None]]
 ) -> Floats:
     """The (n, D·2·(L+1) + 6) matrix of n instances, each with its data set and what run and gold have there.
-
     None is a text that is not there, which is nobody's omission.
     """
     names = list(dict.fromkeys(datasets))
@@ -547,10 +534,8 @@ class Divergence(Metric):
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
         """How many texts of either side brought their labels along, were tagged, or have no labels."""
-        return {
-            _NOTES[source].format(side=side, scheme=self.scheme): count
-            for (side, source), count in text_counts(stats).items()
-        }
+        counts = text_counts(stats).items()
+        return {_NOTES[by].format(side=side, scheme=self.scheme): count for (side, by), count in counts}
 
     def counts(self, sums: Floats) -> Floats:
         """(…, D, 2, L+1) counts of labels by data set and side."""
@@ -575,8 +560,7 @@ class SmoothedDivergence(Divergence):
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums).sum(axis=-3)
-        has_sentences = counts.sum(axis=-1, keepdims=True) > 0
-        smoothed = shares(np.where(has_sentences, counts + 0.5, 0.0))
+        smoothed = shares(np.where(counts.sum(axis=-1, keepdims=True) > 0, counts + 0.5, 0.0))
         return divergence(smoothed[..., RUN, :], smoothed[..., GOLD, :])
 
 
@@ -590,7 +574,7 @@ class SuppliedDivergence(Divergence):
     fixed = {"form": "supplied"}
 
     def __init__(self, name: str, rules: str, *, scheme: str, options: Options) -> None:
-        options = {**options, LABELS.name: SUPPLIED, TAGGERS[scheme].name: ""}
+        options = {**options, declared.LABELS.name: declared.SUPPLIED, declared.TAGGERS[scheme].name: ""}
         super().__init__(name, rules, scheme=scheme, options=options)
         self.statistic = f"supplied_{scheme}"
 
@@ -634,9 +618,8 @@ def divergence(p: Floats, q: Floats) -> Floats:
 
 
 def macro_average(counts: Floats) -> Floats:
-    """(…, D, L) counts as the mean of the data sets' shares, (…, L); an empty data set counts as zeros.
-
-    NaN where all are empty.
+    """(…, D, L) counts as the mean of the data sets' shares, (…, L); an empty data set counts as zeros. NaN
+    where all are empty.
     """
     share = shares(counts)
     is_empty = np.asarray(np.isnan(share).any(axis=-1))
@@ -645,8 +628,7 @@ def macro_average(counts: Floats) -> Floats:
 
 
 def published_divergence(system: Floats, gold: Floats) -> Floats:
-    """The published form, (…, D): the system's macro average over the data sets against each one's gold.
-
-    Both are (…, D, L) counts.
+    """The published form, (…, D): the system's macro average over the data sets against each one's gold. Both
+    are (…, D, L) counts.
     """
     return divergence(macro_average(system)[..., None, :], shares(gold))

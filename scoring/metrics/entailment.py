@@ -15,17 +15,10 @@ from scoring.metrics.base import Requirement, looked_for
 from scoring.metrics.local_models import AUTO, chosen_device, is_gpu
 from tasks.types.base import Options
 from tasks.types.files import open_input
-from tasks.types.positional_citations.options import (
-    ENTAILMENT,
-    LABELS,
-    MODEL,
-    STORE,
-    WORD_OVERLAP,
-    entailment_source,
-)
+from tasks.types.positional_citations import options as declared
 from tasks.types.positional_citations.parsing import LENGTH, file_digest, folder_digest
 from tasks.types.positional_citations.questions import Passage
-from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
+from tasks.types.problems import Problem, Unavailable, needed, refuse
 from tasks.types.text import json_kind, json_lines
 
 
@@ -105,10 +98,8 @@ class WordOverlap:
     _WORD = re.compile(r"\w+")
 
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
-        words = [
-            [set(self._WORD.findall(text.lower())) for text in (pair.premise, pair.hypothesis)]
-            for pair in pairs
-        ]
+        texts = ((pair.premise, pair.hypothesis) for pair in pairs)
+        words = [[set(self._WORD.findall(text.lower())) for text in both] for both in texts]
         return [bool(claim) and len(claim & there) / len(claim) >= 0.6 for there, claim in words]
 
 
@@ -180,13 +171,12 @@ def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
     pending = tuple(dict.fromkeys(pair for pair in pairs if answers[pair] is None))
     if entailed is None:
         return Verdict(None, (None,) * count, pending, (case.joint,))
-    waiting = dict.fromkeys(pair for view in views.values() for pair in view.waiting)
     of_marks = [views[passage] for passage in case.passages]
     return Verdict(
         True,
         tuple(view.earned for view in of_marks),
         pending,
-        tuple(waiting),
+        tuple(dict.fromkeys(pair for view in views.values() for pair in view.waiting)),
         tuple(view.alone for view in of_marks),
         tuple(view.others for view in of_marks),
     )
@@ -194,7 +184,6 @@ def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
 
 class _View:
     """What is known of the credit that one passage's marks earn, given that all passages entail the claim.
-
     ``asked`` are the pairs that it may rest on, ``waiting`` the one without which nothing can be said.
     """
 
@@ -318,10 +307,7 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
                 if labels.entailed.setdefault(key, value) != value:
                     faults.append(("an earlier line decides this pair otherwise", "one label for each pair"))
                 labels.places.setdefault(key, (file.shown, line))
-            problems += [
-                Problem(file=file.shown, line=line, message=message, expected=expected, quote=quoted(raw))
-                for message, expected in faults
-            ]
+            problems += [file.problem(*fault, line=line, raw=raw) for fault in faults]
         if default and not models:
             models[default] = (file.shown, 1)
     if len(models) > 1:
@@ -372,13 +358,14 @@ def _value(record: Mapping[str, Any]) -> Any:
 
 def stored_model(options: Mapping[str, str]) -> str | None:
     """The model whose kept labels the options ask for; None where they ask for none."""
-    source, _, model = options.get(ENTAILMENT.name, "").partition(":")
-    return model if source == STORE and model else None
+    source, _, model = options.get(declared.ENTAILMENT.name, "").partition(":")
+    return model if source == declared.STORE and model else None
 
 
 def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
     """The options with a file in place of the store, as the offline scorer takes them."""
-    return {**options, ENTAILMENT.name: f"{LABELS}:{path}"} if stored_model(options) else dict(options)
+    labels = {declared.ENTAILMENT.name: f"{declared.LABELS}:{path}"} if stored_model(options) else {}
+    return {**options, **labels}
 
 
 #: The model of both papers; 11 billion parameters.
@@ -388,34 +375,33 @@ BATCH = 8
 
 
 def judge_of(options: Options) -> Judge:
-    """Whom the options name.
-
-    Raises OptionRefused, Unavailable where it is not there, InputRefused where it is broken.
+    """Whom the options name. Raises OptionRefused, Unavailable where it is not there, InputRefused where it
+    is broken.
     """
-    source, name = entailment_source(options)
-    if source == LABELS:
+    source, name = declared.entailment_source(options)
+    if source == declared.LABELS:
         return stored_labels(Path(name))
-    if source == MODEL:
+    if source == declared.MODEL:
         return model_judge(name)
-    if source == STORE:
+    if source == declared.STORE:
         raise Unavailable(
             f"the labels of {name} are kept by a site: have its organisers export them, "
             "and give the file as entailment=labels:PATH"
         )
-    return WordOverlap() if source == WORD_OVERLAP else Nobody()
+    return WordOverlap() if source == declared.WORD_OVERLAP else Nobody()
 
 
 def deciders(options: Options) -> tuple[Requirement, ...]:
     """What has to be on this machine for anybody to decide; what a site keeps is not looked at here."""
-    source, name = entailment_source(options)
+    source, name = declared.entailment_source(options)
 
     def model() -> tuple[str, str]:
         folder = model_folder(name)
         return str(folder), model_name(name, folder)
 
-    if source == LABELS:
+    if source == declared.LABELS:
         return (looked_for("entailment labels", name, lambda: (name, judge_of(options).name)),)
-    return (looked_for("entailment model", name, model),) if source == MODEL else ()
+    return (looked_for("entailment model", name, model),) if source == declared.MODEL else ()
 
 
 class ModelJudge:
@@ -436,10 +422,8 @@ class ModelJudge:
         return [self._known[pair] for pair in pairs]
 
     def decided(self, pairs: Sequence[Pair]) -> Iterator[list[tuple[Pair, bool]]]:
-        """Batch by batch the answers that are not known yet.
-
-        Batches are of like lengths and always the same for the same pairs, since padding changes the last
-        digits of what a model computes.
+        """Batch by batch the answers that are not known yet. Batches are of like lengths and always the same
+        for the same pairs, since padding changes the last digits of what a model computes.
         """
         new = sorted({*pairs} - self._known.keys(), key=lambda pair: (len(question(pair)), question(pair)))
         for start in range(0, len(new), self._batch):
@@ -460,7 +444,6 @@ def model_judge(model: str) -> ModelJudge:
 
 def model_folder(model: str) -> Path:
     """Where the files of a model lie: a folder, or where a download has put it. Nothing is downloaded here.
-
     Raises Unavailable.
     """
     folder = Path(model)
@@ -474,10 +457,8 @@ def model_folder(model: str) -> Path:
 
 
 def model_name(model: str, folder: Path) -> str:
-    """What signatures call the model: its name and its revision, or the digest of its files.
-
-    A downloaded model lies in a folder named for its revision. A folder somewhere else is named by its last
-    part.
+    """What signatures call the model: its name and its revision, or the digest of its files. A downloaded
+    model lies in a folder named for its revision. A folder somewhere else is named by its last part.
     """
     revision = folder.name[:LENGTH] if folder.parent.name == "snapshots" else folder_digest(folder)
     return f"{folder.name if folder == Path(model) else model}@{revision}"

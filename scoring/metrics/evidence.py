@@ -36,10 +36,8 @@ class SciFact(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 12): of each measure right, given and wanted."""
-        rows = [
-            [0.0] * 12 if own is None else _counted(own, answer or {})
-            for own, answer in zip(gold, answers, strict=True)
-        ]
+        pairs = zip(gold, answers, strict=True)
+        rows = [[0.0] * 12 if own is None else _counted(own, answer or {}) for own, answer in pairs]
         return np.array(rows, dtype=np.float64).reshape(-1, 12)
 
     def aggregate(self, sums: Floats) -> Floats:

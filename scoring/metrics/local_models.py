@@ -50,7 +50,6 @@ class Embedded:
 
 def missing(model: str) -> str | None:
     """What keeps the model from being used on this machine, for its organisers; None where nothing does.
-
     Nothing is loaded to find out. A model of the hub counts as there once it has been fetched.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
@@ -153,11 +152,8 @@ class Encoder:
         self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(self.device)
         self.layer = layer
         # Where the model keeps one module for each layer, those above the one that counts are dropped.
-        layers = [
-            module
-            for module in self.model.modules()
-            if isinstance(module, ModuleList) and len(module) == config.num_hidden_layers
-        ]
+        lists = (module for module in self.model.modules() if isinstance(module, ModuleList))
+        layers = [modules for modules in lists if len(modules) == config.num_hidden_layers]
         self._is_cut = bool(layers)
         if layers:
             del layers[0][layer:]
@@ -194,8 +190,7 @@ class Encoder:
                 vectors /= vectors.norm(dim=-1, keepdim=True)
                 vectors = vectors.cpu()
             for row, place in enumerate(batch):
-                text_vectors = vectors[row, : len(ids[place])].numpy()
-                embedded[place] = Embedded(np.array(ids[place]), text_vectors)
+                embedded[place] = Embedded(np.array(ids[place]), vectors[row, : len(ids[place])].numpy())
         return [embedded[place] for place in range(len(ids))]
 
     @cached_property

@@ -62,10 +62,8 @@ class NltkMeteor(TextMean):
 
         words = NLTKWordTokenizer().tokenize
         synonyms = Synonyms(reader(self.folder))
-        scores = [
-            single_meteor_score(words(reference), words(text), wordnet=synonyms)
-            for reference, text in zip(gold, answers, strict=True)
-        ]
+        pairs = ((words(reference), words(text)) for reference, text in zip(gold, answers, strict=True))
+        scores = [single_meteor_score(*pair, wordnet=synonyms) for pair in pairs]
         return np.array(scores, dtype=np.float64).reshape(-1, 1)
 
 

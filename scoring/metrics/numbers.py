@@ -35,17 +35,14 @@ class Moments(Metric):
     def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
         """(n, 7): x, y, x², y², xy, |x - y|, and 1; zeros where either is missing."""
         counts = present(gold) & present(answers)
-        x, y = (
-            np.array([0.0 if value is None else value for value in side], dtype=np.float64) * counts
-            for side in (gold, answers)
-        )
+        filled = ([0.0 if value is None else value for value in side] for side in (gold, answers))
+        x, y = (np.array(side, dtype=np.float64) * counts for side in filled)
         return np.column_stack([x, y, x * x, y * y, x * y, np.abs(x - y), counts]).astype(np.float64)
 
     def aggregate(self, sums: Floats) -> Floats:
         count = sums[..., 6]
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = sums / count[..., None]
-            return np.asarray(np.where(count > 0, self.of_means(means), np.nan))
+            return np.asarray(np.where(count > 0, self.of_means(sums / count[..., None]), np.nan))
 
     @abstractmethod
     def of_means(self, means: Floats) -> Floats:

@@ -61,14 +61,10 @@ def twice(call: Call) -> Floats:
     except MemoryError:
         raise
     except Exception as error:
-        where = [
-            frame.lineno
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == own_measures.MEASURES
-        ]
-        raise _stopped(
-            call, type(error).__name__, where[-1] if where else getattr(error, "lineno", None)
-        ) from error
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == own_measures.MEASURES]
+        line = lines[-1] if lines else getattr(error, "lineno", None)
+        raise _stopped(call, type(error).__name__, line) from error
     if not np.array_equal(first, second, equal_nan=True):
         raise _differs(call)
     return first

@@ -95,8 +95,7 @@ def _shape(word: str) -> bytes:
     shape = word.encode().translate(_SHAPES)
     place = shape.find(b"y")
     while place >= 0:
-        letter = b"v" if shape[:place].endswith(b"c") else b"c"
-        shape = shape[:place] + letter + shape[place + 1 :]
+        shape = shape[:place] + (b"v" if shape[:place].endswith(b"c") else b"c") + shape[place + 1 :]
         place = shape.find(b"y", place)
     return shape
 
@@ -108,9 +107,7 @@ def _measure(word: str) -> int:
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
     """The condition *o of the paper; ``takes_short`` lets two letters, vowel and consonant, count."""
     shape = _shape(word)
-    if shape.endswith(b"cvc"):
-        return word[-1] not in "wxy"
-    return takes_short and shape == b"vc"
+    return word[-1] not in "wxy" if shape.endswith(b"cvc") else takes_short and shape == b"vc"
 
 
 def _step_1a(word: str) -> str:
@@ -137,9 +134,7 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
     shape = _shape(word)
     if len(word) > 1 and word[-1] == word[-2] and shape.endswith(b"c"):
         return word if word[-1] in "lsz" else word[:-1]
-    if shape.count(b"vc") == 1 and _ends_cvc(word, takes_short=takes_short):
-        return word + "e"
-    return word
+    return word + "e" if shape.count(b"vc") == 1 and _ends_cvc(word, takes_short=takes_short) else word
 
 
 def _measured(word: str, rules: Rules) -> str:

@@ -73,7 +73,6 @@ class Ranking(MeanMetric):
 
 def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     """(n, 6): the five measures in the order of ``Ranking.columns``, and whether the instance counts.
-
     ``ranks`` has the rank of each gold candidate, from 1, or 0 where it is not ranked.
     """
     count = len(gold)

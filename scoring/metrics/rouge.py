@@ -328,14 +328,12 @@ def blocks(references: Encoded, predictions: Encoded, among: Numbers | None = No
         sizes = references.lengths[pairs]
         columns = np.arange(width)
         places = np.where(columns < sizes[:, None], firsts[pairs, None], (seconds[pairs] - sizes)[:, None])
-        tokens = words.take(places + columns, mode="clip")
-        yield Block(pairs, tokens, sizes, predictions.lengths[pairs])
+        yield Block(pairs, words.take(places + columns, mode="clip"), sizes, predictions.lengths[pairs])
 
 
 def unigram_hits(block: Block) -> Numbers:
     """How many tokens both sides of each row have, each as often as the side that has it less has it."""
-    keys = (block.tokens << 1) | block.is_prediction
-    return _common(np.where(block.is_token, keys, PADDING))
+    return _common(np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING))
 
 
 def bigram_hits(block: Block) -> Numbers:
@@ -360,7 +358,6 @@ def _common(keys: Numbers) -> Numbers:
 
 def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Equal tokens in sorted rows: where each run starts when flattened, and how often either side has it.
-
     Padding is a run of a prediction alone.
     """
     tokens = keys >> 1
@@ -545,10 +542,8 @@ def _bits(places: Numbers, kind: DTypeLike) -> Words:
     """Two to the power of each place; of a place beyond the word nought."""
     if kind is object:
         return np.array([1 << place for place in places.tolist()], dtype=object)
-    bits = np.where(places < 64, np.uint64(1) << (places % 64).astype(np.uint64), np.uint64(0))
-    return bits.astype(kind)
+    return np.where(places < 64, np.uint64(1) << (places % 64).astype(np.uint64), np.uint64(0)).astype(kind)
 
 
 def _ranges(counts: Numbers) -> Numbers:
-    ends = np.cumsum(counts)
-    return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

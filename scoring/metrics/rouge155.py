@@ -144,8 +144,7 @@ def _clipped(wanted: Numbers, peer: Numbers) -> Counts:
     units, counts = np.unique(wanted, return_counts=True)
     other_units, other_counts = np.unique(peer, return_counts=True)
     _, places, other_places = np.intersect1d(units, other_units, assume_unique=True, return_indices=True)
-    hits = np.minimum(counts[places], other_counts[other_places]).sum()
-    return Counts(len(wanted), len(peer), int(hits))
+    return Counts(len(wanted), len(peer), int(np.minimum(counts[places], other_counts[other_places]).sum()))
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")

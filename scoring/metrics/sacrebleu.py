@@ -175,8 +175,7 @@ class Bleu(Counted):
     def corpus_value(self, counts: Floats) -> Floats:
         answered, wanted = counts[..., 0], counts[..., 1]
         correct, total = counts[..., 2 : 2 + ORDER], counts[..., 2 + ORDER :]
-        misses = np.cumsum(correct == 0, axis=-1)
-        smoothed = ratio(np.full_like(total, 100.0), 2.0**misses * total)
+        smoothed = ratio(np.full_like(total, 100.0), 2.0 ** np.cumsum(correct == 0, axis=-1) * total)
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
         penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
         # Where the answers have no n-grams of an order at all, the program takes the logarithm of 0.
@@ -220,8 +219,7 @@ class Chrf(Counted):
         orders = occurs.sum(axis=-1)
         precision = ratio((ratio(matches, answered) * occurs).sum(axis=-1), orders)
         recall = ratio((ratio(matches, wanted) * occurs).sum(axis=-1), orders)
-        both = BETA_SQUARED * precision + recall
-        return 100 * ratio((1 + BETA_SQUARED) * precision * recall, both)
+        return 100 * ratio((1 + BETA_SQUARED) * precision * recall, BETA_SQUARED * precision + recall)
 
 
 #: The rules of 13a in their order, as sacreBLEU has them: none of them sees over white space.
@@ -269,5 +267,4 @@ def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
     written = ["".join(text.split()) for text in texts]
     lengths = np.fromiter(map(len, written), np.int64, len(written)).reshape(-1, 2)
     points = np.frombuffer("".join(written).encode("utf-32-le", "surrogatepass"), np.uint32)
-    occurs = np.bincount(points) > 0
-    return (np.cumsum(occurs) - 1)[points], lengths
+    return (np.cumsum(np.bincount(points) > 0) - 1)[points], lengths

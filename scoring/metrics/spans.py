@@ -34,10 +34,8 @@ class PooledSpans(Metric):
         """Of one instance."""
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        rows = [
-            (0.0, 0.0, 0.0) if own is None else self.counted(own, answer or ())
-            for own, answer in zip(gold, answers, strict=True)
-        ]
+        pairs = zip(gold, answers, strict=True)
+        rows = [(0.0,) * 3 if own is None else self.counted(own, answer or ()) for own, answer in pairs]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
     def aggregate(self, sums: Floats) -> Floats:

@@ -71,8 +71,7 @@ class Auroc(Scored):
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         steps = np.diff(wrong, axis=-1, prepend=0.0)
         before = np.concatenate([np.zeros((*right.shape[:-1], 1)), right[..., :-1]], axis=-1)
-        area = (steps * (before + right) / 2).sum(axis=-1)
-        return quotient(area, right[..., -1] * wrong[..., -1])
+        return quotient((steps * (before + right) / 2).sum(axis=-1), right[..., -1] * wrong[..., -1])
 
 
 class AveragePrecision(Scored):
@@ -103,8 +102,7 @@ class Auprc(AveragePrecision):
 
 def one_by_one(value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats) -> Floats:
     """(…) values, each from all rows and one of the (…, n) weights."""
-    each = np.vectorize(value, otypes=[np.float64], signature="(n,k),(n)->()")
-    return np.asarray(each(rows, weights))
+    return np.asarray(np.vectorize(value, otypes=[np.float64], signature="(n,k),(n)->()")(rows, weights))
 
 
 def drawn_rows(rows: Floats, weights: Floats) -> Floats:
