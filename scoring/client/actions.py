@@ -38,8 +38,7 @@ MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
 
 def login(args: argparse.Namespace) -> int:
     address = args.url.rstrip("/")
-    typed = getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
-    token = typed.strip()
+    token = (getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
     if not token:
         raise Refused(f"no token was given; make one at {address}/account/tokens/")
     connection.Connection(address, token).get("submissions/", {"page_size": 1})

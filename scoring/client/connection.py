@@ -229,8 +229,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def tokens_path() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "citeboard" / "tokens.json"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "citeboard" / "tokens.json"
 
 
 def read_tokens(path: Path) -> tuple[str, dict[str, str]]:

@@ -204,7 +204,6 @@ MAX_LISTED = 20
 def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     season = task.season
     text = card(task).text
-    licence = licence_address(season.licence) or season.licence
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -212,7 +211,7 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
         "name": f"{season.slug}-{task.slug}",
         "description": task.summary or text.partition("\n\n")[0],
         "url": site_address("task", season.slug, task.slug),
-        "license": licence,
+        "license": licence_address(season.licence) or season.licence,
         "creator": {"@type": "sc:Organization", "name": f"Organisers of {season}"},
         "datePublished": min(release.gold.created_at for release in releases).date().isoformat(),
         "version": f"{max(release.gold.number for release in releases)}.0.0",

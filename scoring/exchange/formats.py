@@ -42,7 +42,6 @@ def as_xlsx(results: Results) -> bytes:
     """The table of the CSV, and on another sheet what its numbers are of."""
     board = results.board
     heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
-    facts = attrgetter("name", "metric", "scale", "higher_is_better", "key")
     about = [
         ("board", results.title),
         ("address", results.address),
@@ -50,7 +49,7 @@ def as_xlsx(results: Results) -> bytes:
         ("gold", f"v{board.gold.number}, SHA-256 {board.gold.digest}" if board.gold else ""),
         (),
         ("column", "metric", "scale", "higher is better", "key"),
-        *map(facts, board.columns),
+        *map(attrgetter("name", "metric", "scale", "higher_is_better", "key"), board.columns),
     ]
     sheets: Mapping[str, Iterable[Iterable[object]]] = {"Board": chain([heads], lines), "About": about}
     return workbook(results.title, board.updated_at, sheets)
@@ -58,17 +57,13 @@ def as_xlsx(results: Results) -> bytes:
 
 SCHEMA = "0.3.0"
 LEVEL = 0.95
-UNITS = {1: "proportion", 100: "percent"}
 
 
 def as_every_eval_ever(results: Results) -> bytes:
     """Schema 0.3.0 of https://github.com/evaleval/every_eval_ever: a record for each system."""
-    files = []
-    for row in results.rows:
-        record = every_eval_ever_record(results, row)
-        if record["evaluation_results"]:
-            files.append((f"{_place(results, record)}.json", json_text(record)))
-    return packed(files)
+    records = [every_eval_ever_record(results, row) for row in results.rows]
+    filled = [record for record in records if record["evaluation_results"]]
+    return packed([(f"{_place(results, record)}.json", json_text(record)) for record in filled])
 
 
 def _place(results: Results, record: Mapping[str, Any]) -> str:
@@ -164,7 +159,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
 
 def _result_record(results: Results, row: Row, column: Column, cell: Cell, value: float) -> dict[str, Any]:
     score = results.score_of(row, column)
-    unit = UNITS.get(int(column.scale))
+    unit = {1: "proportion", 100: "percent"}.get(int(column.scale))
     uncertainty: dict[str, Any] = {}
     if cell.low is not None and cell.high is not None:
         interval = {"lower": cell.low, "upper": cell.high, "confidence_level": LEVEL}

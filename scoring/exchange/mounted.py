@@ -63,8 +63,7 @@ class Mounted:
 
     def board(self, name: str) -> dict[str, Any] | None:
         """What a page shows of it."""
-        title = dict(self.boards).get(name)
-        if title is None:
+        if (title := dict(self.boards).get(name)) is None:
             return None
         content = read_json(self.content, f"boards/{name}.json")
         columns = [str(column["name"]) for column in content["columns"]]
@@ -138,8 +137,7 @@ def mount(archive: Path, slug: str = "") -> Mounted:
 
 
 def unmount(slug: str) -> None:
-    mount = mounted_archive(slug)
-    if mount is None:
+    if (mount := mounted_archive(slug)) is None:
         raise MountRefused(f"no archive is mounted as “{slug}”")
     shutil.rmtree(mount.folder)
 

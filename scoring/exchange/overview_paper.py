@@ -207,8 +207,7 @@ def _board_part(board: Board) -> PaperFiles:
 
 
 def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]]]:
-    dimensions = offered_dimensions(board)
-    if not dimensions:
+    if not (dimensions := offered_dimensions(board)):
         return
     view = replace(board, rows=board.systems)
     yield (
@@ -301,8 +300,7 @@ def _first(board: Board) -> Iterator[str]:
             yield "Significance has not been computed yet."
         return
     best_runs = {row.submission for row in board.best}
-    others = [row for row in board.may_be_first if row.submission not in best_runs]
-    if others:
+    if others := [row for row in board.may_be_first if row.submission not in best_runs]:
         names = [_system(row) for row in others[:MAX_NAMED]]
         rest = [counted(len(others) - MAX_NAMED, "other")] if len(others) > MAX_NAMED else []
         yield f"May be first as well: {listed([*names, *rest])}."
@@ -312,8 +310,7 @@ def _first(board: Board) -> Iterator[str]:
 
 
 def _beside(board: Board) -> Iterator[str]:
-    baselines = [row for row in board.rows if row.is_baseline and row.value is not None]
-    if baselines:
+    if baselines := [row for row in board.rows if row.is_baseline and row.value is not None]:
         best = baselines[0]
         ranked = (row.value for row in board.rows if row.rank is not None and row.value is not None)
         better = sum(value > (best.value or 0.0) for value in ranked)
@@ -419,9 +416,8 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
         members = f"{names} and {others}" if names and others else names or others
         mark = "* " if team.has_organiser else ""
         lines.append([team.name, mark + members, "; ".join(team.affiliations)])
-    tabular = exports.as_tabular(
-        [f"{season}: teams"], "lp{6cm}p{6cm}", ["Team", "Members", "Affiliations"], lines
-    )
+    heads = ["Team", "Members", "Affiliations"]
+    tabular = exports.as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", heads, lines)
     caption = f"Teams of {season}. Named are the members who agreed to it"
     caption += "; * with an organiser of the season." if any(team.has_organiser for team in teams) else "."
     return exports.as_table(tabular, caption, f"{season.slug}-teams")

@@ -40,8 +40,7 @@ def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Pai
             rows[:, 0] = np.searchsorted(names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)])
         return significance.Paired(metric, both[0], both[1])
     # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
-    width = max(rows.shape[1] for rows in both)
-    spread = np.zeros((2, len(names), width))
+    spread = np.zeros((2, len(names), max(rows.shape[1] for rows in both)))
     for side, (of_run, numbers), rows in zip(spread, resampled, both, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
         side[np.searchsorted(names, occurring), : rows.shape[1]] = rows
@@ -133,8 +132,7 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
         error = significance.typical_error([paired(metric, a, b) for a, b in pairs])
         low, high = metric.value_range
         at = partial(significance.detectable_difference, error, units, largest=high - low)
-        times = TIMES if units else ()
-        detectable = {str(more): finite(at(at_units=more * units)) for more in times}
+        detectable = {str(more): finite(at(at_units=more * units)) for more in (TIMES if units else ())}
         metrics[metric.name] = {"error": finite(error), "detectable": detectable, "scale": metric.scale or 1}
     facts = {"unit": unit, "units": units, "smallest_p": significance.smallest_p(units, TRIALS)}
     return {**read.described, **facts, "metrics": metrics}

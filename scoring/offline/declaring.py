@@ -34,9 +34,8 @@ def new_folder(args: argparse.Namespace) -> int:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    chosen = task_type(str(folder))
     words = f"{folder}: {', '.join(files)}; now edit them, and run `python -m scoring task check {folder}`"
-    return _say(args, chosen, words)
+    return _say(args, task_type(str(folder)), words)
 
 
 def written(form: str, slug: str) -> dict[str, str]:
@@ -77,8 +76,7 @@ def check_folder(args: argparse.Namespace) -> int:
 
 
 def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:
-    declared = chosen.declared
-    if declared is None:
+    if (declared := chosen.declared) is None:
         raise OptionRefused(f"{args.folder} is a built-in type; name a folder with a task.toml")
     facts = {
         "slug": declared.name,

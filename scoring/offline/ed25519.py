@@ -30,8 +30,7 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
         return False
     digest = hashlib.sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % ORDER
-    minus_key = (P - key[0], key[1], 1, P - key[3])
-    return _is_same(_times(scalar, _BASE, challenge, minus_key), begin)
+    return _is_same(_times(scalar, _BASE, challenge, (P - key[0], key[1], 1, P - key[3])), begin)
 
 
 def _decoded(text: bytes) -> Point | None:

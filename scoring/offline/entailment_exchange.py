@@ -34,8 +34,7 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
     watched = {name: entailment.Watched(metric.judge) for name, metric in asking.items()}
     cases = ((metric.cases(pairs.gold, pairs.answers), watched[name]) for name, metric in asking.items())
     verdicts = [verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)]
-    pending = dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)
-    if not pending:
+    if not (pending := dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)):
         return
     first = {pair for verdict in verdicts for pair in verdict.next}
     with path.open("w", encoding="utf-8") as file:
@@ -88,8 +87,7 @@ def _known(path: Path, model: str) -> entailment.EntailmentLabels | None:
     if not path.exists():
         return None
     content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
+    if (whole := content.rfind(b"\n") + 1) < len(content):
         with path.open("r+b") as file:
             file.truncate(whole)
     if not whole:

@@ -53,8 +53,7 @@ class Part:
 
 def read_part(text: str) -> Part:
     """Raises OptionRefused."""
-    written = _WRITTEN.fullmatch(text)
-    if written is None:
+    if (written := _WRITTEN.fullmatch(text)) is None:
         raise OptionRefused(f"--part {text}: expected public or private, a share and a seed: public-30-7")
     return Part(written[1], int(written[2]), int(written[3]))
 
@@ -96,8 +95,7 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
 
     ordered = sorted(classes, key=place)
     # From the middle of a step, so that the numbers of units are right when rounded.
-    ends = [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
-    steps = itertools.pairwise(ends)
+    steps = itertools.pairwise([(50 + place * share) // 100 for place in range(len(ordered) + 1)])
     return {unit for unit, (before, after) in zip(ordered, steps, strict=True) if after > before}
 
 
@@ -106,8 +104,7 @@ def _classes_by_unit(task_type: TaskType, whole: Pairs) -> Mapping[str, tuple[st
     names = _names(whole)
     classes: dict[str, tuple[str, ...]] = {}
     for dimension in task_type.dimensions:
-        column = whole.features.get(dimension)
-        if column is None:
+        if (column := whole.features.get(dimension)) is None:
             continue
         found: dict[str, set[str]] = {}
         for row in rows:

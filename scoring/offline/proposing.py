@@ -150,14 +150,13 @@ def card(found: Found) -> str:
     task = found.task
     shown = ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
     answer = _line(task, None)
-    is_left_out = task["rules"][0].get("missing") == "left-out"
     return CARD_TEXT.format(
         title=task["title"],
         asked=f"Systems answer each instance from {shown}.",
         example=json.dumps(answer, ensure_ascii=False),
         rules=task["rules"][0]["name"],
         missing="An instance without an answer is left out."
-        if is_left_out
+        if task["rules"][0].get("missing") == "left-out"
         else "An instance without an answer is wrong.",
         instances=f"{found.instances:,}",
         shown=shown,

@@ -95,8 +95,7 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
     if receipt["entry"] != entry_of(commitments):
         checked.faults.append("the entry is not written as entries are")
     for name in FIELDS:
-        opening = receipt["openings"].get(name)
-        if opening is None:
+        if (opening := receipt["openings"].get(name)) is None:
             checked.sealed.append(name)
             continue
         nonce = bytes.fromhex(opening["nonce"])
@@ -106,8 +105,7 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
             checked.faults.append(f"the {name} is not what was committed to")
     checked.head, checked.index = receipt["log"]["head"], receipt["log"]["index"]
     checked.faults += head_faults(checked.head, keys)
-    path = _hashes(receipt["log"]["path"])
-    if not is_in_log(checked.entry_hash, checked.index, checked.head, path):
+    if not is_in_log(checked.entry_hash, checked.index, checked.head, _hashes(receipt["log"]["path"])):
         checked.faults.append(f"it does not stand at place {checked.index} of the log whose head it names")
 
 

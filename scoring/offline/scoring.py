@@ -157,8 +157,7 @@ def score_read(
     scores = evaluated(part=str(scoring.part or ""), rows=parts[0] if parts else None)
     if scoring.statistics:
         progress("keeping the statistics", begin + (end - begin) * 5 / 6)
-        show = scoring.task_type.show_instances
-        shown = show(open_inputs(scoring.gold), split, pairs, scoring.options)
+        shown = scoring.task_type.show_instances(open_inputs(scoring.gold), split, pairs, scoring.options)
         kept = narrowed(pairs, parts[0]) if parts else pairs
         if parts:
             names = set(kept.names or ())

@@ -15,7 +15,6 @@ RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
 _PAUSE = 0.1
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
-_STEPS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 Done = Callable[[float], None]
 
@@ -51,8 +50,7 @@ def bar(label: str, total: float, unit: str = "", stream: TextIO | None = None) 
 
     def at(done: float) -> None:
         nonlocal drawn
-        now = time.monotonic()
-        if now - drawn >= _PAUSE:
+        if (now := time.monotonic()) - drawn >= _PAUSE:
             drawn = now
             out.write(_CLEAR + drawing(label, done, total, unit, now - started))
             out.flush()
@@ -77,7 +75,7 @@ def drawing(label: str, done: float, total: float, unit: str, seconds: float) ->
 
 def _amount(number: float, unit: str) -> str:
     if unit == "B":
-        for size, name in _STEPS:
+        for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
             if number >= size:
                 return f"{number / size:.1f} {name}"
     return f"{number:,.0f} {unit}"
@@ -91,9 +89,7 @@ def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def shown(value: float | None, *, infinite: bool) -> str:
-    if value is None:
-        return "infinite" if infinite else "undefined"
-    return f"{value:.6f}"
+    return f"{value:.6f}" if value is not None else "infinite" if infinite else "undefined"
 
 
 def between(value: Mapping[str, Any]) -> str:

@@ -354,8 +354,7 @@ def _check_receipts(
             verified.keys.add(checked.key)
             newest[checked.opened["task"]["rules"]] = checked.opened
     for evaluation in evaluations:
-        opened = newest.get(evaluation["rules"])
-        if opened is None:
+        if (opened := newest.get(evaluation["rules"])) is None:
             verified.without_receipt += 1
             continue
         where = (season["season"]["slug"], run["task"], run["phase"])
@@ -378,8 +377,7 @@ def _check_ranks(
     scorings: Mapping[tuple[int, str], Scoring],
     verified: Verified,
 ) -> None:
-    rows = {row["submission"]: row for row in board["rows"] if row["rank"] is not None}
-    if not rows:
+    if not (rows := {row["submission"]: row for row in board["rows"] if row["rank"] is not None}):
         return
     try:
         found = read_json(archive, tests_of(path))

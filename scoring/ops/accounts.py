@@ -47,8 +47,7 @@ def delete_account(user: User) -> str:
 
 def _leave(team: Team, user: User) -> None:
     team = locked(team)
-    others = Membership.objects.filter(team=team).exclude(user=user).order_by("joined_at", "pk")
-    heir = others.first()
+    heir = Membership.objects.filter(team=team).exclude(user=user).order_by("joined_at", "pk").first()
     place = Membership.objects.get(team=team, user=user)
     if heir is not None and place.role == Membership.Role.LEAD:
         hand_over(team=team, to=heir.user, by=user)
@@ -75,10 +74,8 @@ def _forget_in_history(user: User, called: str) -> None:
             )
         models.Submission.objects.filter(pk=run.pk).update(reason=reason)
     about = AuditEntry.objects.filter(subject_type=_USER, subject_id=user.pk)
-    named = AuditEntry.objects.filter(
-        action__in=("organiser-added", "organiser-removed"), facts__person__in=list(names)
-    )
-    for entry in (about | named).distinct():
+    named = AuditEntry.objects.filter(action__in=("organiser-added", "organiser-removed"))
+    for entry in (about | named.filter(facts__person__in=list(names))).distinct():
         for name in names:
             audit.replace(entry, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), called)
         entry.subject = called
@@ -95,10 +92,8 @@ def _forget_address(address: str, called: str) -> None:
     for season in models.Season.objects.filter(entry_list__icontains=address):
         lines = [line for line in season.entry_list.splitlines() if line.lower() != address.lower()]
         models.Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
-    entries = AuditEntry.objects.filter(
-        Q(text__icontains=address) | Q(facts__icontains=address) | Q(changes__icontains=address)
-    )
-    for entry in entries:
+    told = Q(text__icontains=address) | Q(facts__icontains=address) | Q(changes__icontains=address)
+    for entry in AuditEntry.objects.filter(told):
         audit.replace(entry, written, called)
         entry.changes = json.loads(written.sub(lambda _: called, json.dumps(entry.changes)))
         entry.save(update_fields=["text", "facts", "changes"])

@@ -232,12 +232,11 @@ def differences(manifest: Manifest, there: Mapping[str, tuple[int, str]]) -> lis
 
 
 def board_digests() -> dict[str, str]:
-    phases = Phase.objects.select_related("task__season").order_by("pk")
     return {
         f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest(
             standings(phase, None, rules, audience=Audience.ORGANISER)
         )
-        for phase in phases
+        for phase in Phase.objects.select_related("task__season").order_by("pk")
         for rules in phase.task.rules
     }
 
@@ -291,8 +290,7 @@ def write_database(folder: Path) -> dict[str, Any]:
                     for part in rows:
                         file.write(part)
         return {"vendor": "postgresql", "tables": tables}
-    path = folder / SQLITE_FILE
-    with closing(sqlite3.connect(path)) as copy:
+    with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         connection.connection.backup(copy)
         # One file, which needs no journal beside it.
         copy.execute("PRAGMA journal_mode=DELETE")
@@ -300,18 +298,6 @@ def write_database(folder: Path) -> dict[str, Any]:
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
             raise BackupRefused(f"the copy of the database is damaged: {state}")
     return {"vendor": "sqlite"}
-
-
-def load_database(folder: Path, facts: dict[str, Any], migrations: list[str]) -> None:
-    if facts["vendor"] == "postgresql":
-        with transaction.atomic():
-            _make_tables(migrations)
-            _load_tables(folder / TABLES, facts["tables"])
-        return
-    connection.ensure_connection()
-    with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
-        copy.backup(connection.connection)
-    connection.close()
 
 
 def _make_tables(migrations: list[str]) -> None:
@@ -346,9 +332,8 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
 
 
 def _own_tables() -> list[str]:
-    names = connection.introspection.table_names()
     models = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    return sorted({*models, *({"django_migrations"} & set(names))})
+    return sorted({*models, *({"django_migrations"} & set(connection.introspection.table_names()))})
 
 
 def _named(table: str, columns: list[str]) -> str:
@@ -405,7 +390,15 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
             stored_name = default_storage.save(name, File(content))
         if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
             raise BackupRefused(f"the storage keeps {name} otherwise than given; the database is as before")
-    load_database(folder, dict(manifest.database), list(manifest.migrations))
+    if manifest.database["vendor"] == "postgresql":
+        with transaction.atomic():
+            _make_tables(list(manifest.migrations))
+            _load_tables(folder / TABLES, manifest.database["tables"])
+    else:
+        connection.ensure_connection()
+        with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
+            copy.backup(connection.connection)
+        connection.close()
     # Mounted archives are those of the backup and no others.
     shutil.rmtree(settings.DATA_DIR / ARCHIVES, ignore_errors=True)
     if (folder / ARCHIVES).is_dir():

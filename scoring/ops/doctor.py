@@ -42,7 +42,6 @@ from tasks.models import Gold, Job, Submission, Task
 from tasks.seasons.first_organiser import how_to_begin
 from tasks.types import OptionRefused
 
-FEW_FREE = 2 * GIGABYTE
 MAIL_PATIENCE = 5  # seconds
 MAX_WAITING = dt.timedelta(hours=1)
 ASKED = 4  # times for signs of life: enough for a dozen dead groups before a living one
@@ -91,8 +90,7 @@ def _settings() -> Said:
 
 
 def _database() -> Said:
-    missing = schema_state().missing
-    if missing:
+    if missing := schema_state().missing:
         words = _("%(number)s migration(s) behind this release") % {"number": len(missing)}
         return State.BAD, words, _("Run `manage.py migrate`.")
     words = _("%(database)s answers and is of this release") % {"database": connection.display_name}
@@ -100,8 +98,7 @@ def _database() -> Said:
 
 
 def _clock() -> Said:
-    seconds = skew()
-    if seconds > LARGEST_SKEW:
+    if (seconds := skew()) > LARGEST_SKEW:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
         words = _("this machine and the database differ by %(seconds)s s")
         return State.BAD, words % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
@@ -149,7 +146,7 @@ def _disk() -> Said:
     free = shutil.disk_usage(settings.DATA_DIR).free
     words = _("%(size)s GB are free for %(folder)s")
     words %= {"size": in_decimals(f"{free / GIGABYTE:.1f}"), "folder": settings.DATA_DIR}
-    if free < FEW_FREE:
+    if free < 2 * GIGABYTE:
         advice = _("Make room; runs wait while nothing can be written.")
         return State.BAD if free < LEAST_FREE else State.ODD, words, advice
     return State.GOOD, words, ""
@@ -176,8 +173,7 @@ def _static() -> Said:
         named = sorted(json.loads(manifest.read_text(encoding="utf-8"))["paths"].values())
     except (OSError, ValueError, KeyError, AttributeError) as trouble:
         return State.BAD, f"{manifest} cannot be read: {trouble}", advice
-    missing = [name for name in named if not (manifest.parent / name).is_file()]
-    if missing:
+    if missing := [name for name in named if not (manifest.parent / name).is_file()]:
         return State.BAD, f"{len(missing)} static files are missing, such as {missing[0]}", advice
     return State.GOOD, f"all {len(named)} static files are in {settings.STATIC_ROOT}", ""
 
@@ -222,9 +218,8 @@ def _queues() -> Said:
     unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
     if unserved:
         words = _("%(why)s (%(jobs)s in it)")
-        words = "; ".join(
-            words % {"why": why, "jobs": counted(waiting[queue], "job")} for queue, why in unserved.items()
-        )
+        jobs = {queue: counted(waiting[queue], "job") for queue in unserved}
+        words = "; ".join(words % {"why": why, "jobs": jobs[queue]} for queue, why in unserved.items())
         advice = _("Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it.")
         return State.BAD if any(waiting[queue] for queue in unserved) else State.ODD, words, advice
     words = _("all queues in use are served: %(names)s")
@@ -313,13 +308,11 @@ def _models() -> Said:
 
 
 def _labels() -> Said:
-    waiting = list(waiting_jobs())
-    if waiting:
+    if waiting := list(waiting_jobs()):
         models = ", ".join(sorted({row.model.name for row in waiting}))
         words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
         words %= {"pairs": pairs_left(waiting_jobs()), "scorings": len(waiting), "models": models}
-        advice = _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`.")
-        return State.ODD, words, advice
+        return State.ODD, words, _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`.")
     labels = EntailmentModel.objects.aggregate(labels=Sum("decided"))["labels"] or 0
     words = _("%(labels)s labels are kept and nothing waits for others") % {"labels": labels}
     return State.GOOD, words, ""
@@ -333,14 +326,12 @@ def _receipts() -> Said:
     waiting = LogEntry.objects.filter(index=None).count()
     if lost := why_lost():
         facts = {"receipts": counted(waiting, "receipt"), "reason": lost}
-        words = _("%(receipts)s cannot be signed, since %(reason)s") % facts
         advice = _(
             "Give the site the secret key back that it had, or the key in CITEBOARD_RECEIPT_KEY; if it is "
             "gone, `manage.py receipt_key --replace` makes another one."
         )
-        return State.BAD, words, advice
-    key = current_key()
-    if key is None:
+        return State.BAD, _("%(receipts)s cannot be signed, since %(reason)s") % facts, advice
+    if (key := current_key()) is None:
         return State.GOOD, _("the key that signs receipts is made at the first start"), ""
     return State.GOOD, _("receipts are signed by the key %(key)s") % {"key": key.public[:16]}, ""
 

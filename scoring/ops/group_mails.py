@@ -56,8 +56,7 @@ def mail_teams(
         raise Refused(_("the season is a draft, which its teams do not see yet"))
     teams = teams_in(season, group, of_phase or None)
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
-    people = set(members.values_list("user_id", flat=True)) - {by.pk}
-    if not people:
+    if not (people := set(members.values_list("user_id", flat=True)) - {by.pk}):
         words = _("nobody is told: there are no %(group)s now, or you are the only member")
         raise Refused(words % {"group": Group(group).label})
     said = {"subject": " ".join(subject.split()), "text": text.strip()}

@@ -101,9 +101,8 @@ def participants_walk(season: Season) -> list[str]:
             stopped.append(_("no run is accepted where there is no gold"))
         try:
             if terms := current_terms(season):
-                accept_terms(
-                    season=season, number=terms.number, user=person, **dict.fromkeys(season.asks, "-")
-                )
+                given = dict.fromkeys(season.asks, "-")
+                accept_terms(season=season, number=terms.number, user=person, **given)
             approve_team(registration=register_team(season=season, team=team, by=person), by=person)
             require_terms(season, person)
             for phase in phases:

@@ -63,14 +63,12 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
     with transaction.atomic():
         locked = _held(proposal)
         _check_date(locked.season)
-        members = set(
-            Membership.objects.filter(team__in=(locked.team, locked.into)).values_list("user", flat=True)
-        )
+        teams = (locked.team, locked.into)
+        members = set(Membership.objects.filter(team__in=teams).values_list("user", flat=True))
         check_size(locked.season, len(members))
         if told := _told(locked.season, locked.team, locked.into):
             words = _("members would learn before its time: %(what)s; an organiser can merge the teams")
             raise MergeRefused(words % {"what": "; ".join(early.words for early in told)})
-        teams = (locked.team, locked.into)
         for phase in Phase.objects.filter(task__season=locked.season, runs_in_total__isnull=False):
             extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(n=Sum("tries"))["n"]
             sent = sum(counted_runs(phase, team).count() for team in teams)

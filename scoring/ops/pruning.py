@@ -136,13 +136,11 @@ class NamedFile(NamedTuple):
 
 def named_files() -> Iterator[NamedFile]:
     for model, column, folder in COLUMNS:
-        has_digest = hasattr(model, "sha256")
-        wanted = (column, "sha256") if has_digest else (column,)
+        wanted = (column, "sha256") if hasattr(model, "sha256") else (column,)
         rows = model._default_manager.exclude(**{column: ""}).order_by()  # noqa: SLF001  (public by name)
         for name, *digest in rows.values_list(*wanted).iterator():
             in_name = _CHECKSUM_IN_NAME.search(name) if folder is storage.gold else None
-            known = digest[0] if digest else in_name[1] if in_name else ""
-            yield NamedFile(full_name(folder, name), known)
+            yield NamedFile(full_name(folder, name), digest[0] if digest else in_name[1] if in_name else "")
 
 
 def full_name(folder: FolderStorage, name: str) -> str:

@@ -169,8 +169,7 @@ class Serving:
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
-        answered = partial(answered_so_far, self._counts)
-        probe = Probe(settings.BIND, settings.PORT, answered)
+        probe = Probe(settings.BIND, settings.PORT, partial(answered_so_far, self._counts))
         known, ready = None, f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it)."
         while not self._ending.wait(probe.pause if known else TICK):
             pid = self.groups[SITE].pid
@@ -286,8 +285,7 @@ class Probe:
 
     def finds_it_hanging(self) -> bool:
         """A site that answers others while this waits its turn has much to do, as before a deadline."""
-        is_answered = self.answers()
-        if not is_answered:
+        if not (is_answered := self.answers()):
             before, self._answered = self._answered, self._answered_so_far()
             is_answered = before is not None and self._answered > before
         self._looks.append(is_answered)

@@ -44,15 +44,13 @@ def to_take_back(season: Season) -> list[AuditEntry]:
     entries = list(audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES]))
     done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
     known = [entry for entry in entries if entry.action != TAKEN_BACK and entry.pk not in done]
-    return [entry for entry in known if _is_whole(entry)]
-
-
-def _is_whole(entry: AuditEntry) -> bool:
-    """Settings whose rows were there before: what was made is deleted instead."""
-    if _TAKES[entry.action] is not _take_settings_back:
-        return True
-    made = ": created" in str((entry.facts or {}).get("changes", ""))
-    return not made and bool(entry.changes)
+    return [
+        entry
+        for entry in known
+        # Settings only of rows that were there before: what was made is deleted instead.
+        if _TAKES[entry.action] is not _take_settings_back
+        or (entry.changes and ": created" not in str((entry.facts or {}).get("changes", "")))
+    ]
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
@@ -66,17 +64,14 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
             raise NotUndone(_("somebody has taken this back already"))
         with nothing_early(season, by=by), holding() as anew:
             stays = _TAKES[entry.action](season, entry, by)
-        sent = _take_posts_back((entry.facts or {}).get(POSTS, []))
-        if not sent:
+        if not (sent := _take_posts_back((entry.facts or {}).get(POSTS, []))):
             # Who was never told of the one is not told of the other.
             _take_posts_back(anew)
         with audit.in_english():
             facts = {"what": entry.words}
         audit.record(TAKEN_BACK, actor=by, subject=entry, place=season, facts=facts)
-    told = ngettext("%(number)s message had gone out.", "%(number)s messages had gone out.", sent) % {
-        "number": sent
-    }
-    return " ".join([*([told] if sent else []), *([stays] if stays else [])])
+    told = ngettext("%(number)s message had gone out.", "%(number)s messages had gone out.", sent)
+    return " ".join([*([told % {"number": sent}] if sent else []), *([stays] if stays else [])])
 
 
 def _take_posts_back(events: list[str]) -> int:
@@ -105,9 +100,8 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
         if audit.as_json(getattr(row, name)) != change["after"]:
             raise NotUndone(_("%(key)s has been changed since") % {"key": change["key"]})
         before = change["before"]
-        values[f"{prefix}.{row.key(name)}"] = (
-            before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
-        )
+        value = before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
+        values[f"{prefix}.{row.key(name)}"] = value
     change_settings(season=season, values=values, by=by)
     return _("What was shown meanwhile may have been seen.")
 
@@ -159,8 +153,7 @@ def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
-    made = Season.objects.filter(pk=entry.subject_id).first()
-    if made is None:
+    if (made := Season.objects.filter(pk=entry.subject_id).first()) is None:
         raise NotUndone(_("%(season)s is not there any more") % {"season": entry.subject})
     if audit.history(made).filter(pk__gt=entry.pk).exists():
         raise NotUndone(_("%(season)s has been changed since; its settings can delete it") % {"season": made})

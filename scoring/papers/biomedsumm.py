@@ -192,12 +192,11 @@ def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[
             counts["as given"] += 1
         ids |= dict.fromkeys(paper.touched(*span) if span else ())
     marker = _RANGE.search(values["Citation Marker Offset"])
-    text = values.get("Citation Text", "")
     return {
         **{name: values.get(name, "") for name in (*PUBLIC_COLUMNS, *ANSWER_COLUMNS)},
         "Citation Marker Offset": marker[1] if marker else values["Citation Marker Offset"],
         "Citation Offset": "0",
-        "Citation Text Clean": text,
+        "Citation Text Clean": values.get("Citation Text", ""),
         "Reference Offset": ",".join(f"'{sid}'" for sid in ids) or "NA",
         "Reference Text": "".join(map(paper.quoted, ids)) or "NA",
         "Discourse Facet": values["Discourse Facet"] if ids else "NA",

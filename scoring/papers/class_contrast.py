@@ -34,11 +34,10 @@ def contrast(
     """
     metrics = {one.name: one for one in metrics_of(task_type, rules, options) if one.is_decomposable}
     classes = {name for row in runs[0].features.get(dimension, ()) for name in row}
-    several = classes if len(classes) > 1 else ()
     asked = {
         "metric": (metric, metrics),
         "dimension": (dimension, runs[0].features),
-        "class": (label, several),
+        "class": (label, classes if len(classes) > 1 else ()),
     }
     for option, (name, there) in asked.items():
         if name not in there:

@@ -29,17 +29,17 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     add_declared(commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of)
 
 
-def _asked(args: Given) -> tuple[TaskType, str, Mapping[str, str]]:
+def _asked(args: Given) -> tuple[TaskType, str, Mapping[str, str], Split]:
     chosen = task_type(args.type)
-    return chosen, chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    return chosen, rules, options, read_split(chosen, args.gold, options)
 
 
 def print_human_lines(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
     from scoring.papers.human_line import human_lines
 
-    chosen, rules, options = _asked(args)
-    split = read_split(chosen, args.gold, options)
+    chosen, rules, options, split = _asked(args)
     resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
     lines = human_lines(chosen, split, rules=rules, options=options, resampling=resampling)
     facts = {"task_type": chosen.slug, "rules": rules, "lines": [line.as_dict() for line in lines]}
@@ -57,9 +57,8 @@ def print_human_line(args: Given) -> int:
     from scoring.offline.parts import read_part
     from scoring.papers.human_line import as_one_run
 
-    chosen, rules, options = _asked(args)
+    chosen, rules, options, split = _asked(args)
     scoring = Scoring(task_type=chosen, gold=args.gold, run=Path(), rules=rules, options=options)
-    split = read_split(chosen, args.gold, options)
     resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
     part = read_part(args.part) if args.part else None
     scores, pairs = as_one_run(chosen, split, rules=rules, options=options, resampling=resampling, part=part)
@@ -105,8 +104,7 @@ def compute_cells(args: Given) -> int:
 def contrast_class(args: Given) -> int:
     from scoring.papers.class_contrast import contrast
 
-    chosen, rules, options = _asked(args)
-    split = read_split(chosen, args.gold, options)
+    chosen, rules, options, split = _asked(args)
     runs = [chosen.pairs_of(split, _run(chosen, split, run, options), rules, options) for run in args.run]
     asked = {name: getattr(args, name) for name in ("metric", "dimension", "label")}
     found = contrast(chosen, runs, rules=rules, options=options, **asked)
@@ -240,8 +238,7 @@ def describe_topics(args: Given) -> int:
     options = checked_options("describe-topics", (ANNOTATION,), {"annotation": args.annotation})
     files = open_inputs(args.gold or args.inputs)
     gold = read_topics(files, options) if args.gold else []
-    inputs = read_input_topics(files, options)
-    if not inputs:
+    if not (inputs := read_input_topics(files, options)):
         raise InputRefused([Problem(message="no topic with a reference paper was found")])
     facts = statistics(inputs, gold)
     return say(args, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts)))

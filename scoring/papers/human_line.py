@@ -78,8 +78,7 @@ def as_one_run(
     With a ``part`` of the split scores and pairs are of its topics alone. Raises InputRefused where no topic
     has two annotators. The signatures say what the answers are held to.
     """
-    names = _names(split)
-    if not names:
+    if not (names := _names(split)):
         raise InputRefused([Problem(message="no topic of this gold has two annotators")])
     by_name = {name: _parts(task_type, split, name, rules, options, with_own=False) for name in names}
     joined = _joined([part for parts in by_name.values() for part in parts])

@@ -44,8 +44,7 @@ class Placement:
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Placement:
         beside, interval = kept.get("recomputed"), tuple(kept.get("interval", ()))
-        recomputed = Recomputed(**beside) if beside else None
-        return cls(**{**kept, "interval": interval, "recomputed": recomputed})
+        return cls(**{**kept, "interval": interval, "recomputed": Recomputed(**beside) if beside else None})
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "where": dict(self.where), "interval": list(self.interval)}
@@ -119,12 +118,10 @@ def _judge_recomputed(
     if entry.rules not in metrics:
         here.refuse("rules", f"the task has no rules “{entry.rules}”", one_of(metrics) if metrics else "")
         return
-    systems = list(dict.fromkeys(row.system for row in printed.rows if row.system))
     computed = {measure.name: measure.computed for measure in printed.measures if measure.computed}
-    names = [measure.name for measure in printed.measures]
     for key, picked, there in (
-        ("systems", entry.systems, systems),
-        ("metrics", entry.metrics or computed, names),
+        ("systems", entry.systems, list(dict.fromkeys(row.system for row in printed.rows if row.system))),
+        ("metrics", entry.metrics or computed, [measure.name for measure in printed.measures]),
     ):
         if not picked and not (key == "systems" and entry.runs):
             here.refuse(key, f"“{key}” is empty", "what is printed, and what of the board stands beside it")
@@ -162,8 +159,7 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
             if name not in fields:
                 here.refuse(key, f"the rows of {printed.name} have no “{name}”", one_of(fields))
                 return
-    rows = [row for row in printed.rows if placement.takes(row.features)]
-    if not rows:
+    if not (rows := [row for row in printed.rows if placement.takes(row.features)]):
         here.refuse("where" if placement.where else "table", f"no row of {printed.name} is picked")
         return
     classes = [class_of(row.features, placement) for row in rows]

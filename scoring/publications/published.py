@@ -152,8 +152,7 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
     for task, listed in placements.items():
         results[task] = published = Published(headlines=[], by_class=[], others=[])
         for placement in listed:
-            table = tables.get((placement.paper, placement.table))
-            if table is None:
+            if (table := tables.get((placement.paper, placement.table))) is None:
                 continue
             rows = rows_of(table, [row for row in figures[table.pk] if placement.takes(row.features)])
             for row in rows:
@@ -401,13 +400,12 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
 
 def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Measure]) -> dict[str, Any]:
     keys = [name for name in table.row_key if name != "system"]
-    has_systems = any(row.system for row in rows)
     best = best_of_groups(rows, measures)
     return {
         "table": table,
         "keys": [name.replace("_", " ") for name in keys],
         "measures": measures,
-        "has_systems": has_systems,
+        "has_systems": any(row.system for row in rows),
         "has_groups": bool(best),
         "rows": [
             {

@@ -189,12 +189,11 @@ def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
 
 
 def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...]:
-    numbers, texts = ("values", "deviations", "less_than"), ("printed_deviations", "marks", "suspect")
     said = {
         key: fields.mapping(key, (int, float), "numbers by metric")
-        if key in numbers
+        if key in ("values", "deviations", "less_than")
         else fields.mapping(key, str, "texts by metric")
-        for key in ("values", "printed", "deviations", "less_than", *texts)
+        for key in PARTS.values()
     }
     names = [measure.name for measure in measures]
     for key in ("values", "printed", "deviations", "less_than"):
@@ -207,20 +206,12 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
     figures = []
     for measure in measures:
         name = measure.name
-        figure = Figure(
-            measure=name,
-            value=said["values"].get(name),
-            printed=said["printed"].get(name) or "",
-            deviation=said["deviations"].get(name),
-            printed_deviation=said["printed_deviations"].get(name) or "",
-            mark=said["marks"].get(name) or "",
-            less_than=said["less_than"].get(name),
-            suspect=said["suspect"].get(name) or "",
-        )
+        parts: dict[str, Any] = {part: said[key].get(name) for part, key in PARTS.items()}
+        texts = {part: parts[part] or "" for part in ("printed", "printed_deviation", "mark", "suspect")}
+        figure = Figure(measure=name, **{**parts, **texts})
         figures.append(figure)
         low, high = SCALES.get(measure.scale, (None, None))
-        value = figure.value
-        if value is None:
+        if (value := figure.value) is None:
             if figure.less_than is None and figure.printed:
                 message = f"{name} has no value and is printed “{figure.printed}”"
                 fields.refuse(name, message, "the value, or “less_than”")
@@ -239,6 +230,11 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 
 
 SCHEMA = "published-results/1"
+#: By part of a figure the field of a row that has it by metric.
+PARTS = {
+    "value": "values", "printed": "printed", "deviation": "deviations", "less_than": "less_than",
+    "printed_deviation": "printed_deviations", "mark": "marks", "suspect": "suspect",
+}  # fmt: skip
 KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
 #: The least and the greatest value of each scale; None where there is no end.
 SCALES: dict[str, tuple[float | None, float | None]] = {
@@ -537,8 +533,7 @@ def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
     if text in NOTHING:
         yield from (("values", None), ("printed", ""))
         return
-    parts = _PRINTED.fullmatch(text)
-    if parts is None:
+    if (parts := _PRINTED.fullmatch(text)) is None:
         expected = "expected such as 0.32, 32.0*, 0.32 ± 0.01, <0.01"
         raise ValueError(f"{place}: “{text[:40]}” is no figure; {expected}")
     value = number(parts["value"])

@@ -175,8 +175,7 @@ def is_reproduced(task: Task) -> bool:
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
     results = published.published_of(task)
     for shown in [*results.by_class, *(table for table in results.headlines if not table.placement.by)]:
-        plan = shown.placement.recomputed
-        if plan is None:
+        if (plan := shown.placement.recomputed) is None:
             continue
         board, rows = _board(task, plan, viewer)
         if shown.placement.by and not plan.runs:
@@ -203,7 +202,6 @@ def _by_class(
     leading = shown.leading
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
-    labels = list(dict.fromkeys(row.label for row in shown.rows))
     values, sizes = class_values(board, rows, shown, plan)
 
     def pair(label: str, system: str) -> Pair:
@@ -211,7 +209,7 @@ def _by_class(
         return Pair(figure=figures.get((label, system)), own=own, kept_back=why)
 
     lines = []
-    for label in labels:
+    for label in dict.fromkeys(row.label for row in shown.rows):
         first = min(row.line for row in shown.rows if row.label == label)
         pairs = [pair(label, system) for system in systems]
         lines.append(Line(label=label, own="", line=first, pairs=pairs, size=sizes.get(label)))
@@ -249,8 +247,7 @@ def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, 
         if board is None or board.visibility != Visibility.SCORES:
             continue
         # The best of several runs of a name stands first.
-        rows = {row.system: row for row in reversed(board.rows) if row.system in wanted}
-        if rows:
+        if rows := {row.system: row for row in reversed(board.rows) if row.system in wanted}:
             return board, rows
     return None, {}
 

@@ -73,8 +73,7 @@ def store_publication(publication: Publication) -> list[str]:
     facts = {**asdict(publication.paper), "authors": list(publication.paper.authors)}
     changes = []
     with transaction.atomic():
-        paper = Paper.objects.select_for_update().filter(key=key).first()
-        if paper is None:
+        if (paper := Paper.objects.select_for_update().filter(key=key).first()) is None:
             paper = Paper.objects.create(**facts)
             changes.append(f"{key}: new")
         elif changed := _set(paper, facts):
@@ -97,8 +96,7 @@ def store_publication(publication: Publication) -> list[str]:
 
 
 def known_publication(key: str) -> Publication | None:
-    paper = Paper.objects.filter(key=key).first()
-    if paper is None:
+    if (paper := Paper.objects.filter(key=key).first()) is None:
         return None
     tables = []
     for table in paper.tables.all():
@@ -126,8 +124,7 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
         "notes": list(entry.notes),
         "conclusions": [json.loads(json.dumps(asdict(conclusion))) for conclusion in entry.conclusions],
     }
-    table = ReportedTable.objects.filter(paper=paper, name=entry.name).first()
-    if table is None:
+    if (table := ReportedTable.objects.filter(paper=paper, name=entry.name).first()) is None:
         table = ReportedTable.objects.create(paper=paper, name=entry.name, **facts)
     elif changed := _set(table, facts):
         yield f"{entry.name}: {', '.join(changed)} changed"

@@ -30,9 +30,8 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
 
 def list_baselines(args: Given) -> int:
     listed, names = baselines().values(), ("name", "task_types", "summary", "source")
-    facts = [{name: getattr(one, name) for name in names} for one in listed]
     lines = (f"{one.name:<32} {', '.join(one.task_types)}\n{'':<32} {one.summary}" for one in listed)
-    return say(args, facts, *lines)
+    return say(args, [{name: getattr(one, name) for name in names} for one in listed], *lines)
 
 
 def write_run(args: Given) -> int:
@@ -109,9 +108,8 @@ def build_citation_texts(args: Given) -> int:
     from scoring.tools.builders.citation_text import BASELINES, add_data_set, load
 
     season = _season(args, "citation-text")
-    loaded = load(
-        args.corpus, split=args.split, with_context=args.context, form=args.form, dataset=args.name or ""
-    )
+    named = {"form": args.form, "dataset": args.name or ""}
+    loaded = load(args.corpus, split=args.split, with_context=args.context, **named)
     instances = add_data_set(loaded, season)
     _write_season(season, () if args.no_baselines else BASELINES)
     faults = Counter(fault["fault"] for fault in loaded.faults)

@@ -56,8 +56,7 @@ def names_for(phase: Phase) -> list[str]:
 
 def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
     """Have the named baselines computed and scored, or all that are possible. Raises Refused."""
-    gold = Gold.objects.current(phase)
-    if gold is None:
+    if (gold := Gold.objects.current(phase)) is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
         raise Refused(words % {"task": phase.task, "phase": phase, "split": phase.split})
     if names is None:
@@ -85,8 +84,7 @@ def has_several_annotators(gold: Gold) -> bool:
     if task.type not in baselines.HAVE_HUMAN_LINE:
         return False
     given = {"task_type": task.type, "options": task.task_type.checked_options(task.options)}
-    limits = limits_for_organisers()
-    with read_upload(HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits) as done:
+    with read_upload(HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits_for_organisers()) as done:
         return bool(done.result)
 
 
@@ -103,20 +101,17 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
         if name != HUMAN:
             written = Job.objects.filter(kind=Job.Kind.WRITE, gold=gold)
             runs = runs.filter(jobs__in=written.filter(options_digest=options_digest(phase.task.options)))
-        run = runs.first()
-        if run is None:
+        if (run := runs.first()) is None:
             without_team = Submission.objects.filter(phase=phase, team=None)
             last = without_team.aggregate(last=Max("number"))["last"] or 0
-            at = timezone.now()
+            sent = dict.fromkeys(("submitted_at", "status_since"), timezone.now())
             if name == HUMAN:
                 kind, system, words = Kind.HUMAN, HUMAN_SYSTEM, HUMAN_DESCRIPTION
             else:
                 words = described(baselines.baseline(name, phase.task.task_type))
                 kind, system = Kind.BASELINE, name
             facts = {"kind": kind, "system": system, "description": words}
-            run = Submission.objects.create(
-                phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
-            )
+            run = Submission.objects.create(phase=phase, number=last + 1, built_in=name, **sent, **facts)
             queue: Callable[[Submission, Gold], object] = create_jobs if name == HUMAN else create_writing_job
             queue(run, gold)
             return Asked(name=name, submission=run, is_new=True)
@@ -163,8 +158,7 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
     assert gold is not None, "gold is never taken away"
     # A large one is checked by its scorer alone: nobody waits to be told of faults by line.
     create_jobs(submission, gold)
-    earlier = Submission.objects.filter(
-        phase=submission.phase, built_in=submission.built_in, number__lt=submission.number
-    )
+    earlier = Submission.objects.filter(phase=submission.phase, built_in=submission.built_in)
+    earlier = earlier.filter(number__lt=submission.number)
     for before in earlier.exclude(status=Submission.Status.WITHDRAWN):
         replace(before, submission)

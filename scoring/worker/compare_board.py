@@ -94,9 +94,8 @@ def _compare_some(
     name = board.ranking.metric
     known = {(first, second) for first, second, _ in comparisons.known_pairs(rows, name)}
     known -= comparisons.with_too_few_trials(rows, name)
-    left = [
-        pair for pair in itertools.combinations(rows, 2) if pair not in known and unreadable.isdisjoint(pair)
-    ]
+    pairs = itertools.combinations(rows, 2)
+    left = [pair for pair in pairs if pair not in known and unreadable.isdisjoint(pair)]
     if not left:
         return False
     one, _ = Counter(itertools.chain.from_iterable(left)).most_common(1)[0]
@@ -108,9 +107,8 @@ def _compare_some(
         return False
     evaluation = evaluations.pop(one)
     try:
-        results = comparisons.compared(
-            metric, evaluation, list(evaluations.values()), comparisons=len(rows) - 1
-        )
+        rest = list(evaluations.values())
+        results = comparisons.compared(metric, evaluation, rest, comparisons=len(rows) - 1)
     except comparisons.StatisticsAway:
         raise
     except comparisons.Unreadable as reason:
@@ -152,8 +150,7 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
     if leaders is not None:
         return True
     left = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows], has_class_intervals=False)
-    evaluation = left.select_related("phase__task").order_by("pk").first()
-    if evaluation is not None:
+    if (evaluation := left.select_related("phase__task").order_by("pk").first()) is not None:
         try:
             give_intervals(evaluation)
         except comparisons.StatisticsAway:
@@ -173,11 +170,9 @@ def give_intervals(evaluation: Evaluation) -> None:
         log.warning("The classes of evaluation %s have no intervals: %s", evaluation.pk, reason)
         found = {}
     with transaction.atomic():
-        same = Evaluation.objects.select_for_update().filter(
-            pk=evaluation.pk, statistics=evaluation.statistics
-        )
+        same = Evaluation.objects.filter(pk=evaluation.pk, statistics=evaluation.statistics)
         # One that was scored anew meanwhile has its turn again.
-        if same.update(has_class_intervals=True):
+        if same.select_for_update().update(has_class_intervals=True):
             keep_intervals(evaluation, found)
 
 

@@ -92,8 +92,7 @@ class ScorerServer(Server):
 
 def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
     """By a process that has nothing but this call. Raises MeasureFailed."""
-    given = {CALL: pickle.dumps(call)}
-    work = Work(program=MEASURE, arguments={}, limits=limits, files=given, is_ours=False)
+    work = Work(program=MEASURE, arguments={}, limits=limits, files={CALL: pickle.dumps(call)}, is_ours=False)
     try:
         with pool.done(work) as done:
             return answered(call, done.result, done.file)
@@ -135,11 +134,10 @@ def _rights(arguments: Sequence[str]) -> Rights:
         # Where it cannot be made, nothing is kept.
         writable_cache.mkdir(parents=True, exist_ok=True)
     paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
-    readable = [Path(path) for path in paths]
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]
     # A GPU is spoken to through these, where there is one.
     writable += [Path(path) for pattern in GPUS for path in Path("/").glob(pattern)]
-    return Rights(readable=readable, writable=writable, may_start_processes=True)
+    return Rights(readable=[Path(path) for path in paths], writable=writable, may_start_processes=True)
 
 
 if __name__ == "__main__":

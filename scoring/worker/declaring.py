@@ -68,8 +68,7 @@ def compute(call: Call) -> Floats:
 
 def free_slug(season: Season, title: str) -> str:
     """The name of a new task in addresses. Raises NotDeclared."""
-    slug = slugify(title)[:60].strip("-")
-    if not slug:
+    if not (slug := slugify(title)[:60].strip("-")):
         raise NotDeclared(_("the title has no letter that an address could have"))
     if slug in task_types() or Task.objects.filter(season=season, slug=slug).exists():
         raise NotDeclared(_("there is a task “%(name)s” already; give another title") % {"name": slug})
@@ -160,8 +159,7 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
     given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
     if MEASURES in files:
         try:
-            season = Season.objects.get(pk=draft["season"])
-            bring_measures(files[MEASURES], by=by, season=season)
+            bring_measures(files[MEASURES], by=by, season=Season.objects.get(pk=draft["season"]))
         except MeasuresRefused as refused:
             return {"problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]}
         given[RUNS_MEASURES] = True

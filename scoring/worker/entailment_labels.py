@@ -219,8 +219,7 @@ NAME = "labels.jsonl"
 
 def local_options(job: Job, folder: Path) -> dict[str, str]:
     """The job's options as a scorer takes them, with the labels that they ask for in its folder."""
-    deciding = _deciding(job)
-    if not deciding:
+    if not (deciding := _deciding(job)):
         return dict(job.options)
     path = _copy_path(deciding)
     with storage_in_use():
@@ -244,8 +243,7 @@ def local_options(job: Job, folder: Path) -> dict[str, str]:
 
 
 def is_outdated(job: Job, folder: Path) -> bool:
-    deciding = _deciding(job)
-    if not deciding:
+    if not (deciding := _deciding(job)):
         return False
     path = _copy_path(deciding)
     return not path.exists() or not path.samefile(folder / NAME)
@@ -253,8 +251,7 @@ def is_outdated(job: Job, folder: Path) -> bool:
 
 def _deciding(job: Job) -> list[EntailmentModel]:
     """Those that have labels, the season's own before the shared ones; its own alone where there are none."""
-    name = entailment.stored_model(job.options)
-    if name is None:
+    if (name := entailment.stored_model(job.options)) is None:
         return []
     season = job.submission.phase.task.season
     own, _ = EntailmentModel.objects.get_or_create(name=name, season=season)
@@ -297,8 +294,7 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
                 f"{found.pending} of {found.pairs} pairs pending: whether passages entail claims is decided "
                 f"by {model}, outside of this site. Scoring goes on by itself when the last label is there."
             )
-            is_kept = engine.defer(job, reason, until=timezone.now() + PATIENCE)
-            if is_kept:
+            if is_kept := engine.defer(job, reason, until=timezone.now() + PATIENCE):
                 _replace(job, model, found.pairs, name, lines)
     finally:
         if not is_kept:

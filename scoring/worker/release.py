@@ -122,9 +122,8 @@ def by_ladder(job: Job, told: Told) -> Told:
     """In the transaction that records it, the entry locked: two runs at once do not beat the same best."""
     if LADDER not in told.release.split():
         return told
-    known = Evaluation.objects.filter(
-        phase=job.submission.phase_id, rules=job.rules, gold=job.gold, release__contains=LADDER
-    )
+    known = Evaluation.objects.filter(phase=job.submission.phase_id, rules=job.rules, gold=job.gold)
+    known = known.filter(release__contains=LADDER)
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
     metrics = _without(told.metrics, Withheld.RANKING_ONLY)
@@ -193,9 +192,8 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
 
 
 def _earlier(job: Job, metric: Metric, part: str) -> list[tuple[int, NDArray[np.float64]]]:
-    same = Evaluation.objects.filter(
-        phase=job.submission.phase_id, rules=job.rules, gold=job.gold, team=job.submission.team_id
-    )
+    same = Evaluation.objects.filter(phase=job.submission.phase_id, rules=job.rules, gold=job.gold)
+    same = same.filter(team=job.submission.team_id)
     before = same.exclude(submission=job.submission_id).exclude(statistics="").select_related("submission")
     found = []
     for other in before.order_by("-submitted_at")[:EARLIER]:

@@ -53,8 +53,7 @@ class Progress:
 
     @property
     def is_moving(self) -> bool:
-        is_asked = self.order is not None and self.order.stopped_at is None
-        return self.waiting > 0 or is_asked
+        return self.waiting > 0 or (self.order is not None and self.order.stopped_at is None)
 
     @property
     def is_stopped(self) -> bool:
@@ -76,8 +75,7 @@ def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
 def rescore_at_once(phase: Phase) -> list[Job]:
     Rescore.objects.filter(phase=phase, ended_at=None).update(ended_at=timezone.now())
     jobs = rescore(phase)
-    gold = Gold.objects.current(phase)
-    if gold is not None:
+    if (gold := Gold.objects.current(phase)) is not None:
         jobs += [job for job in _done_and_outdated(phase, gold) if restart(job)]
     return jobs
 
@@ -107,10 +105,8 @@ def score_again(*, submission: Submission, by: User | None) -> int:
             if submission.is_unwritten:
                 jobs = jobs.filter(kind=Job.Kind.WRITE)
             else:
-                task = phase.task
-                queued = len(create_jobs(submission, gold))
-                digest = options_digest(task.options)
-                jobs = jobs.filter(gold=gold, rules__in=task.rules, options_digest=digest)
+                queued, digest = len(create_jobs(submission, gold)), options_digest(phase.task.options)
+                jobs = jobs.filter(gold=gold, rules__in=phase.task.rules, options_digest=digest)
             queued += sum(restart(job) for job in jobs)
         if queued:
             _noted(phase, by, "run-rescored", run=str(submission))
@@ -125,8 +121,7 @@ def stop(*, phase: Phase, by: User | None) -> int:
         scored = Evaluation.objects.filter(submission=OuterRef("submission"), rules=OuterRef("rules"))
         waiting = Job.objects.filter(Exists(scored), state__in=WAITING)
         again = waiting.filter(submission__phase=phase, submission__status=Status.SCORED)
-        taken = sum(_revoke(job) for job in again.order_by("pk"))
-        if taken:
+        if taken := sum(_revoke(job) for job in again.order_by("pk")):
             stopped = {"asked_by": by, "stopped_at": timezone.now()}
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
@@ -139,8 +134,7 @@ def fill_up(*phases: Phase) -> int:
     orders = Rescore.objects.filter(ended_at=None, stopped_at=None).select_related("phase__task__season")
     if phases:
         orders = orders.filter(phase__in=phases)
-    orders = orders.order_by("pk")
-    if not orders:
+    if not (orders := orders.order_by("pk")):
         return 0
     before = _waiting()
     for order in orders:

@@ -135,8 +135,7 @@ def _end_without_result(job: Job, scorer: child.Scorer) -> None:
         _settle(job, verdict)
         return
     # Until its labels come; if some came while it was scored, it goes on at once.
-    pairs = scorer.folder / pending_file(job)
-    has_waited = retry_on_database_error(wait_for_labels, job, verdict, pairs)
+    has_waited = retry_on_database_error(wait_for_labels, job, verdict, scorer.folder / pending_file(job))
     if has_waited and retry_on_database_error(is_outdated, job, scorer.folder):
         retry_on_database_error(engine.resume, job)
 
@@ -154,9 +153,6 @@ def _settle(job: Job, reason: Exception) -> None:
         settle(job, reason)
 
 
-MAX_FILE_MB = 1024
-
-
 def ready_scorer() -> child.Scorer:
     with local_copies.storage_in_use():
         return child.Scorer(local_copies.work_folder())
@@ -169,7 +165,7 @@ def limits_for(task: Task, rule_sets: int = 1) -> Limits:
         # On a busy machine a second of computing takes longer, which is not the run's fault.
         wall_seconds=2 * seconds,
         memory_mb=min(task.max_memory_mb or settings.SCORING_MEMORY_MB, settings.SCORING_MEMORY_MB),
-        file_mb=MAX_FILE_MB,
+        file_mb=1024,
         steps=rule_sets,
     )
 
@@ -307,8 +303,7 @@ def publish(job: Job, scorer: child.Scorer, result: Mapping[str, Any], seconds: 
 def _tell_same_answers(evaluation: Evaluation) -> None:
     """To a team that sent them before in other bytes, which no upload can see."""
     run = evaluation.submission
-    names = ("answers_digest", "gold", "rules", "phase", "team")
-    same = {name: getattr(evaluation, name) for name in names}
+    same = {name: getattr(evaluation, name) for name in ("answers_digest", "gold", "rules", "phase", "team")}
     alike = Evaluation.objects.filter(**same, submission__number__lt=run.number)
     alike = alike.exclude(answers_digest="").exclude(team=None).exclude(submission__sha256=run.sha256)
     first = alike.order_by("submission__number").values_list("submission__number", flat=True).first()
@@ -419,9 +414,7 @@ def rank_value(metrics: Mapping[str, Mapping[str, Any]], rank_by: str = "") -> f
     """Of the metric that ranks, turned so that higher is better; None where it is undefined or infinite."""
     first = metrics[ranking_of(metrics, rank_by)]
     value: float | None = first["value"]
-    if value is None:
-        return None
-    return -value if first["higher_is_better"] is False else value
+    return -value if value is not None and first["higher_is_better"] is False else value
 
 
 def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]) -> None:
@@ -435,7 +428,6 @@ def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]
         )
         for place, (name, said) in enumerate(metrics.items())
     ]
-    keys = Signature.objects.ids_of(signatures)
     Score.objects.bulk_create(
         Score(
             evaluation=evaluation,
@@ -447,5 +439,5 @@ def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]
             n=said["n"],
             withheld=said.get("withheld", ""),
         )
-        for key, said in zip(keys, metrics.values(), strict=True)
+        for key, said in zip(Signature.objects.ids_of(signatures), metrics.values(), strict=True)
     )

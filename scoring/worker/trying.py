@@ -27,9 +27,8 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     # An answer is another than the sample's, of which parses and the like are stored.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
-        answers, problems = read_run(
-            kind, open_input(Path(UPLOAD), shown=name), split.index, options, name=name
-        )
+        file = open_input(Path(UPLOAD), shown=name)
+        answers, problems = read_run(kind, file, split.index, options, name=name)
     except InputRefused as refused:
         return {"problems": as_values(in_order(refused.problems))}
     named = None
@@ -85,5 +84,4 @@ def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[st
         return {"value": None, "lacks": "model"}
     except InputRefused:
         return {"value": None, "lacks": "program"}
-    value = value_of(metric, stats, units) if len(rows) else math.nan
-    return {"value": finite(value), "lacks": ""}
+    return {"value": finite(value_of(metric, stats, units) if len(rows) else math.nan), "lacks": ""}

@@ -191,8 +191,7 @@ def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:
     known: dict[str, Any] = {}
 
     def output(commands: Sequence[str]) -> Any:
-        words = "\n".join(commands)
-        if words not in known:
+        if (words := "\n".join(commands)) not in known:
             known[words] = _output(commands, data)
         if isinstance(known[words], str):
             told.skipped[known[words]] += 1
@@ -254,8 +253,7 @@ def _at(value: Any, pointer: str) -> Any:
 def moved(paper: Paper, told: Computed) -> list[str]:
     lines = []
     for key, values in told.values.items():
-        before = paper.recorded.get(key)
-        if before is None:
+        if (before := paper.recorded.get(key)) is None:
             lines.append(f"{key}: {values[0]:.6g}, and nothing is recorded")
         elif any(abs(a - b) > STEADY * max(1.0, abs(b)) for a, b in zip(values, before, strict=True)):
             lines.append(f"{key}: {values[0]:.6g}, recorded {before[0]:.6g}")

@@ -69,13 +69,12 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
     """
     weights = TfIdf(counted(topic), is_plain=True)
     sentences = weights.vectors(paper_alone(topic))
-    citances = weights.vectors([citance.text for citance in topic.citances])
     if reach := context // 2:
         sums = np.vstack([np.zeros(sentences.shape[1]), np.cumsum(sentences, axis=0)])
         places = np.arange(len(sentences))
         starts, ends = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(sentences))
         sentences = np.asarray(sums[ends] - sums[starts])
-    return Likeness(sentences, citances)
+    return Likeness(sentences, weights.vectors([citance.text for citance in topic.citances]))
 
 
 def likest(

@@ -157,14 +157,13 @@ class Senses:
         depth = ancestor.max_depth() + 1
         shared, both = self.information(ancestor), first.information + information
         everything = self._all[ancestor.pos()]
-        least = -np.log((everything - LEAST) / everything)
         return np.stack(
             [
                 1 / (1 + way),
                 2 * depth / (2 * depth + way),
                 -np.log((1 + way) / (2 * greatest_depth(self._wordnet, ancestor.pos()))),
                 np.full_like(way, shared),
-                1 / np.maximum(both - 2 * shared, least),
+                1 / np.maximum(both - 2 * shared, -np.log((everything - LEAST) / everything)),
                 ratio(np.full_like(both, 2 * shared), both),
             ]
         )

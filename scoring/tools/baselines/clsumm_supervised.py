@@ -168,9 +168,8 @@ def _scores(table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[n
     wanted = np.concatenate([target.ravel() for target in targets]) if targets else np.zeros(0, dtype=bool)
     if not wanted.any() or wanted.all():
         return np.asarray(table[..., 0])
-    rows = np.concatenate([text.reshape(-1, text.shape[2]) for text in inputs])
     model = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
-    model.fit(rows, wanted)
+    model.fit(np.concatenate([text.reshape(-1, text.shape[2]) for text in inputs]), wanted)
     return np.asarray(model.decision_function(table.reshape(-1, table.shape[2])).reshape(table.shape[:2]))
 
 

@@ -156,8 +156,7 @@ def mixed(external: Method, inner: Method) -> Method:
         cited = " ".join(external.bags(document, citing))
         return [f"{cited} {bag}" for bag in inner.bags(document, citing)] or [cited]
 
-    requirements = external.requirements | inner.requirements
-    return Method(f"{external.name} + {inner.name}", MIXED, bags, requirements)
+    return Method(f"{external.name} + {inner.name}", MIXED, bags, external.requirements | inner.requirements)
 
 
 def split_passages(text: str, length: int) -> list[str]:

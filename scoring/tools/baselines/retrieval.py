@@ -68,8 +68,7 @@ class Okapi:
     def scores(self, query: str) -> Floats:
         scores = np.zeros(self.size)
         for word in words(query):
-            term = self._terms.get(word)
-            if term is not None:
+            if (term := self._terms.get(word)) is not None:
                 part = slice(self._starts[term], self._starts[term + 1])
                 scores[self._documents[part]] += self._weights[part]
         return scores
@@ -85,8 +84,7 @@ class Lucene:
         self._index.index([words(text) for text in documents], show_progress=False)
 
     def scores(self, query: str) -> Floats:
-        words_in = [word for word in words(query) if word in self._index.vocab_dict]
-        if not words_in:
+        if not (words_in := [word for word in words(query) if word in self._index.vocab_dict]):
             return np.zeros(self._index.scores["num_docs"])
         return np.asarray(self._index.get_scores(words_in), dtype=np.float64)
 
@@ -95,8 +93,7 @@ def best(scores: Floats, count: int) -> NDArray[np.intp]:
     """The places of the highest scores, highest first; equal ones in their own order."""
     if count >= len(scores):
         return np.argsort(-scores, kind="stable")
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    places = np.flatnonzero(scores >= least)
+    places = np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
     return places[np.argsort(-scores[places], kind="stable")][:count]
 
 

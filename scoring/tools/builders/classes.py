@@ -175,8 +175,7 @@ def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThre
 
 
 def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
-    total = sum(counts.values())
-    if not total:
+    if not (total := sum(counts.values())):
         return 0.0, 0.0
     mean = sum(tokens * sentences for tokens, sentences in counts.items()) / total
     square = sum((tokens - mean) ** 2 * sentences for tokens, sentences in counts.items()) / total

@@ -38,8 +38,7 @@ def add_article(article: Article, store: Store) -> None:
             for group, hole in enumerate(sentence.groups):
                 cited_by = sentence.marks_of(hole)
                 named = dict.fromkeys(mark.ref_id for mark in cited_by if mark.ref_id is not None)
-                cited = tuple(ref_id for ref_id in named if ref_id in numbers)
-                if not cited:
+                if not (cited := tuple(ref_id for ref_id in named if ref_id in numbers)):
                     continue
                 before = sentences[max(place - store.around, 0) : place]
                 after = sentences[place + 1 : place + 1 + store.around]
@@ -155,8 +154,7 @@ def without_unmarked(text: str) -> str:
 
 def with_placeholder(sentence: str, mark: str) -> str:
     """The sentence with this mark replaced, however the text spaces and hyphenates it."""
-    letters = [re.escape(character) for character in mark if character.isalnum()]
-    if letters:
+    if letters := [re.escape(character) for character in mark if character.isalnum()]:
         # Digits next to the mark would make it another number.
         loose = re.compile(r"(?<!\d)[(\[]?" + r"[\W_]*".join(letters) + r"(?!\d)[)\]]?", re.IGNORECASE)
         replaced, count = loose.subn(PLACEHOLDER, sentence, count=1)

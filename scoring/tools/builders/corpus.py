@@ -184,8 +184,7 @@ class _Package(Splitter):
     def _starts(self, printed: str) -> Iterator[int]:
         offset = 0
         while offset < len(printed):
-            end = offset + LONGEST
-            if end < len(printed):
+            if (end := offset + LONGEST) < len(printed):
                 end = printed.rfind(" ", offset, end) + 1 or end
             document: Any = self._nlp(printed[offset:end])
             yield from filter(None, (offset + sentence.start_char for sentence in document.sents))

@@ -231,8 +231,7 @@ def count_all(store: Store, built: "Built") -> None:
                 by_class[dimension][row[dimension]] += 0
         if is_everything or row["sampled"] is not None:
             after.add(row)
-        dimensions = classes.SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(",")
-        for dimension in dimensions:
+        for dimension in classes.SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(","):
             if dimension and row[dimension] is not None:
                 by_class[dimension][row[dimension]] += 1
     for name, counts in before.features.items():

@@ -231,8 +231,7 @@ def agreement(built: Path, other: Path) -> Agreement:
     counts = Agreement()
     for ours in records(built):
         name = str(ours["context_id"])
-        match = theirs.pop(name, None)
-        if match is None:
+        if (match := theirs.pop(name, None)) is None:
             counts.ours_alone += 1
             continue
         counts.compared += 1

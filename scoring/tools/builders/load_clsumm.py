@@ -25,8 +25,7 @@ def fits(path: Path) -> bool:
 
 def load(path: Path, store: Store) -> None:
     read = read_input_topics(open_inputs([path]), {"annotation": "auto"})
-    topics = [topic for topic in read if topic.papers]
-    if not topics:
+    if not (topics := [topic for topic in read if topic.papers]):
         raise refusal("no topic has the papers that cite it", path)
     papers = {topic.name: _paper(topic.name, topic.sentences) for topic in topics}
     for paper in papers.values():
@@ -48,8 +47,7 @@ def load(path: Path, store: Store) -> None:
     pairs = ((topic, citance) for topic in topics for citance in topic.citances)
     for number, (topic, citance) in enumerate(pairs):
         sentences = topic.citing_paper(citance)
-        place = _place(citance, sentences)
-        if place is None:
+        if (place := _place(citance, sentences)) is None:
             continue
         citing = citance.name.citing.partition(".")[0]
         context = Context(

@@ -73,7 +73,6 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
 
 
 def _needed(record: reading.Record, key: str) -> str:
-    value = reading.text(record, key)
-    if not value:
+    if not (value := reading.text(record, key)):
         raise InputRefused([Problem(message=f"a row without “{key}”", quote=str(record)[:160])])
     return value

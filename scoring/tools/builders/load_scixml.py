@@ -21,18 +21,15 @@ from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
-ZONES_OF_CHILDREN = ("CORESC1", "ANNOTATIONART")
 #: A reference without a tagged title means a paper if a title of so many words or more stands in it.
 MIN_TITLE_WORDS = 4
-_OWN_ENTITIES = ("lt", "gt", "amp", "quot", "apos")
 _ENTITY = re.compile(r"&([A-Za-z]\w*);")
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
 
 
 def fits(path: Path) -> bool:
     """Whether there are XML files here and the first is a paper in sentences with a body."""
-    first = next(iter(_files(path)), None)
-    if first is None:
+    if (first := next(iter(_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:
         start = stream.read(4_096).decode(errors="replace").upper()
@@ -40,8 +37,7 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    files = _files(path)
-    if not files:
+    if not (files := _files(path)):
         raise refusal("no corpus was found", path, "files that end in .xml, one for each paper")
     titles = _Titles(files)
     for file in files:
@@ -64,7 +60,7 @@ def _root(file: Path) -> ET.Element:
         raise refusal("the file declares entities of its own", file)
 
     def character(entity: re.Match[str]) -> str:
-        if entity[1] in _OWN_ENTITIES:
+        if entity[1] in ("lt", "gt", "amp", "quot", "apos"):
             return entity[0]
         plain = html.unescape(entity[0])
         return plain if plain != entity[0] else f"&amp;{entity[1]};"
@@ -102,8 +98,7 @@ class _Titles:
             except InputRefused as refused:
                 problems += refused.problems
                 continue
-            name = _name(root, file)
-            if name in seen:
+            if (name := _name(root, file)) in seen:
                 message = f"paper “{name}” is the one of {seen[name].name} too"
                 problems.append(Problem(file=str(file), message=message, expected="one file for each paper"))
             seen[name] = file
@@ -207,7 +202,8 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
             parts.append(child.tail or "")
 
     walk(element)
-    concepts = (inner.get("TYPE", "") for inner in element.iter() if inner.tag in ZONES_OF_CHILDREN)
+    children = (inner for inner in element.iter() if inner.tag in ("CORESC1", "ANNOTATIONART"))
+    concepts = (inner.get("TYPE", "") for inner in children)
     zone = element.get("AZ", "").strip() or next(filter(None, concepts), None)
     return Sentence(text="".join(parts), marks=marks, zone=zone)
 
@@ -219,9 +215,8 @@ def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | N
     year = _text(mark.find(".//DATE")) or next(iter(re.findall(r"\b\d{4}[a-z]?\b", printed)), "")
     if not year:
         return None
-    named = [
-        (entry, re.escape(entry.surnames[0])) for entry in entries if entry.surnames and entry.year == year
-    ]
+    dated = (entry for entry in entries if entry.surnames and entry.year == year)
+    named = [(entry, re.escape(entry.surnames[0])) for entry in dated]
     fitting = [entry for entry, name in named if re.search(rf"(?<!\w){name}(?!\w)", words.lower())]
     return fitting[0].reference.ref_id if len(fitting) == 1 else None
 

@@ -113,8 +113,7 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
         if row["paper_id"] != paper:
             paper = row["paper_id"]
             targets = dict(map(tuple, store.rows(SQL["resolution: targets"], (paper,))))
-        cited = [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]
-        if cited:
+        if cited := [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]:
             zone, shown = {"zone": row["zone"]} if row["zone"] else {}, {key: row[key] for key in _SHOWN}
             yield {**shown, "gold": list(dict.fromkeys(cited)), "n_markers": row["markers"], **zone}
 

@@ -95,9 +95,8 @@ def printed_rows(published: Path, table: str, what: str, expected: str) -> list[
 
 def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
     """The tables of a season file that set a published table beside its board."""
-    heads = (("[[tasks.published]]", facts), ("[tasks.published.recomputed]", recomputed))
     lines = []
-    for head, values in heads:
+    for head, values in (("[[tasks.published]]", facts), ("[tasks.published.recomputed]", recomputed)):
         lines += [head, *(f"{key} = {_inline(value)}" for key, value in values.items() if value)]
     return "\n".join([*lines, ""])
 

@@ -33,9 +33,8 @@ class Tagger:
 
     def __init__(self, pipeline: str) -> None:
         # The tags alone are needed; lemmas, names and the grammar take most of the time.
-        left_out = ("parser", "ner", "lemmatizer")
-        self.pipeline = pipeline
-        self._nlp, self.name = spacy_package(pipeline, "a tagger", disable=left_out)
+        self.pipeline, unused = pipeline, ("parser", "ner", "lemmatizer")
+        self._nlp, self.name = spacy_package(pipeline, "a tagger", disable=unused)
 
     def neighbours(self, sentences: Iterable[tuple[int, str]]) -> Iterator[dict[str, Any]]:
         """By number the nearest words that are no punctuation, and their groups; None where there is none."""

@@ -198,8 +198,7 @@ class Written:
     def place_of(self, context: Any) -> tuple[int, str]:
         """The sid and text of a context's sentence; where the text does not have it, it is added."""
         shown = context["sentence"].replace(PLACEHOLDER, context["marker"] or MARK).replace(OTHER, OTHER_MARK)
-        sid = self.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))
-        if sid is None:
+        if (sid := self.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))) is None:
             for sentence in (context["before"], shown, context["after"]):
                 if sentence:
                     place = self.add(CITATIONS, sentence.replace(OTHER, OTHER_MARK))
@@ -243,8 +242,7 @@ def write_topic(store: Texts, cited: str, citing: Iterable[str], names: Mapping[
     (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
     abstract = [sentence for section, sentence in paper.sentences if section == ABSTRACT]
     lines = [element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
-    summary = "\n".join([*lines, ""])
-    (files["summary"] / f"{name}.abstract.txt").write_text(summary, encoding="utf-8")
+    (files["summary"] / f"{name}.abstract.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
     citances: list[str] = []
     for paper_id in citing:
         citing_paper = written(store, paper_id)
