@@ -183,12 +183,7 @@ class MultipartFile:
     """What `http.client` reads; ``length`` is that of the whole body. Each reading says how far it is."""
 
     def __init__(
-        self,
-        fields: Mapping[str, str],
-        name: str,
-        path: Path,
-        moved: Done,
-        small: Mapping[str, Path],
+        self, fields: Mapping[str, str], name: str, path: Path, moved: Done, small: Mapping[str, Path]
     ) -> None:
         """``small`` are files by their field, which are read at once and sent before the large one."""
         boundary = uuid.uuid4().hex

@@ -251,9 +251,7 @@ def as_papers_with_code(results: Results) -> str:
     table = {
         "task": str(results.task.task_type.title),
         "description": results.task.summary,
-        "categories": [],
-        "synonyms": [],
-        "subtasks": [],
+        **dict.fromkeys(("categories", "synonyms", "subtasks"), ()),
         "source_link": {"title": results.title, "url": results.address},
         "datasets": [
             {
@@ -267,8 +265,7 @@ def as_papers_with_code(results: Results) -> str:
                     "rows": [
                         {
                             "model_name": f"{row.system} ({row.display_name})",
-                            "paper_title": "",
-                            "paper_url": "",
+                            **dict.fromkeys(("paper_title", "paper_url"), ""),
                             "paper_date": f"{row.submitted_at:%Y-%m-%d}",
                             "code_links": [],
                             "model_links": [{"title": results.title, "url": results.address_of(row)}],

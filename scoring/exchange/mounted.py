@@ -62,7 +62,6 @@ class Mounted:
         ]
 
     def board(self, name: str) -> dict[str, Any] | None:
-        """What a page shows of it."""
         if (title := dict(self.boards).get(name)) is None:
             return None
         content = read_json(self.content, f"boards/{name}.json")

@@ -403,13 +403,9 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        cut = replace(
-            instance,
-            given=short(instance.given),
-            gold=short(instance.gold),
-            answer=short(instance.answer),
-            judged=tuple((outcome, short(sentence)) for outcome, sentence in instance.judged),
-        )
+        shown: dict[str, Any] = {name: short(getattr(instance, name)) for name in ("given", "gold", "answer")}
+        judged = tuple((outcome, short(sentence)) for outcome, sentence in instance.judged)
+        cut = replace(instance, judged=judged, **shown)
         text = json.dumps(asdict(cut), ensure_ascii=False).encode("utf-8", "replace")
         size += len(text)
         if size > MAX_BYTES:

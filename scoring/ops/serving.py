@@ -57,8 +57,7 @@ class Serving:
             told[SHARED_FOLDER] = self._counts = begin_to_count(self._address)
         self.groups = {part: ProcessGroup(part, command(part), told) for part in parts}
         self.announce = announce
-        self._ending = threading.Event()
-        self._hurry = threading.Event()
+        self._ending, self._hurry = threading.Event(), threading.Event()
         self._hangs = {part: threading.Event() for part in parts}
         self._failure = ""
         self._newer_schema: UnusableSchema | None = None

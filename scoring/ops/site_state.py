@@ -296,7 +296,6 @@ def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Me
 
 RECENT = dt.timedelta(hours=1)
 _TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-KEPT_SECONDS = 60
 
 
 def jobs_by_queue() -> dict[str, dict[str, int]]:
@@ -312,7 +311,7 @@ def jobs_by_queue() -> dict[str, dict[str, int]]:
 
 def _counted_once_a_minute(what: str, count: Callable[[], list[Any]]) -> list[Any]:
     """Of what has come to its end, since that goes over all there are."""
-    return caches["results"].get_or_set(f"ended-{what}", count, KEPT_SECONDS) or []
+    return caches["results"].get_or_set(f"ended-{what}", count, 60) or []
 
 
 def oldest_queued(now: dt.datetime) -> dict[str, float]:

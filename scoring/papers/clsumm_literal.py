@@ -115,8 +115,7 @@ def taln_answers(files: Sequence[InputFile], options: Options, *, count: int) ->
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
     for topic in topics:
         choose = weighted_by(section_shares([other for other in topics if other is not topic], cited), count)
-        for citance, places in zip(topic.citances, choose(topic), strict=True):
-            yield clsumm.span_answer(topic, citance, places)
+        yield from clsumm.answered([topic], choose)
 
 
 def _declared(count: int) -> Baseline:

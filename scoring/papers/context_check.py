@@ -166,9 +166,6 @@ def _plain(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
-ALL = "all"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Share:
     """``part`` of ``of``, with a 95 % interval over contexts; NaN and None where there is nothing."""
@@ -216,7 +213,7 @@ def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:
     for name in (SENTENCE, CITATION, *DIMENSIONS):
         if checks := {check: right for check, right in answers.items() if check[1] == name}:
             yield _checked(name, checks)
-    yield _checked(ALL, answers)
+    yield _checked("all", answers)
 
 
 def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:

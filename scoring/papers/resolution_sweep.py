@@ -15,7 +15,6 @@ from scoring.tools.builders.store import SQL
 
 Query = resolution.Window | resolution.Sentences
 
-
 Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
 
 

@@ -238,8 +238,7 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 
 def concluded(
-    tables: Iterable[ReportedTable],
-    own: Callable[[ReportedTable, Conclusion], Finding] | None = None,
+    tables: Iterable[ReportedTable], own: Callable[[ReportedTable, Conclusion], Finding] | None = None
 ) -> list[dict[str, Any]]:
     """What papers say of tables, held to what they print there and, by ``own``, to what is computed here."""
     telling = {table.pk: table for table in tables if table.conclusions}

@@ -136,17 +136,13 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
             wanted[key, figure.measure] = {
                 "key": key,
                 "position": place,
-                "line": row.line,
+                **{name: getattr(row, name) for name in ("line", "system_id", "is_inconsistent", "note")},
                 "system": row.system or "",
-                "system_id": row.system_id,
                 "features": dict(row.features),
                 "metric": figure.measure,
                 **{name: getattr(figure, name) for name in OF_FIGURES},
-                "scale": measures[figure.measure].scale,
-                "higher_is_better": measures[figure.measure].higher_is_better,
-                "is_inconsistent": row.is_inconsistent,
+                **{name: getattr(measures[figure.measure], name) for name in ("scale", "higher_is_better")},
                 "contradiction": row.contradiction[:400],
-                "note": row.note,
             }
     present = {(figure.key, figure.metric): figure for figure in Reported.objects.filter(table=table)}
     new = [Reported(table=table, **figure) for name, figure in wanted.items() if name not in present]

@@ -146,10 +146,7 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
 def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
     written = baselines.baseline(job.submission.built_in, job.submission.phase.task.task_type)
     Submission.objects.filter(pk=job.submission.pk).update(
-        file=stored.file,
-        filename=stored.filename,
-        sha256=stored.sha256,
-        size=stored.size,
+        **{name: getattr(stored, name) for name in ("file", "filename", "sha256", "size")},
         warnings=as_warnings(*capped(found.problems)),
         description=" ".join(filter(None, [described(written), rests_on])),
     )

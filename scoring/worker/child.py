@@ -49,8 +49,7 @@ class RunFailed(Exception):
     def __init__(
         self, message: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
     ) -> None:
-        self.problems = list(problems)
-        self.hit_limit = hit_limit
+        self.problems, self.hit_limit = list(problems), hit_limit
         super().__init__(message)
 
 
@@ -253,8 +252,7 @@ def _lines(path: Path, place: int) -> Iterator[bytes]:
 
 class _Told:
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.progress = 0.0
+        self.path, self.progress = path, 0.0
         self.problems: list[dict[str, Any]] = []
         self.more = 0
         #: By rule set, of which a scorer that has but one says no name.

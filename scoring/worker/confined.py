@@ -32,13 +32,9 @@ UNAVAILABLE = 6
 #: In the folder of the run: what the offline scorer printed, and what it said on standard error.
 PRINTED, TOLD = "said.json", "told.txt"
 READY = (
-    "scoring.__main__",
-    "scoring.offline.entailment_exchange",
-    "scoring.offline.evaluate",
-    "numpy.random",
-    "rapidfuzz.distance",
-    "scipy.special",
-)
+    "scoring.__main__", "scoring.offline.entailment_exchange", "scoring.offline.evaluate",
+    "numpy.random", "rapidfuzz.distance", "scipy.special",
+)  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
 #: What measures of a task's own import.

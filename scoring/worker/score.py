@@ -347,12 +347,7 @@ def record_scores(
     """In the transaction that ends the job; ``told`` is what may be known of it, all unless given."""
     told = by_ladder(job, told or Told(metrics=result["metrics"], breakdowns=result["breakdowns"]))
     submission, metrics = job.submission, told.metrics
-    same: dict[str, Any] = {
-        "submission": submission,
-        "gold": job.gold,
-        "rules": job.rules,
-        "options_digest": job.options_digest,
-    }
+    same = {name: getattr(job, name) for name in ("submission", "gold", "rules", "options_digest")}
     before = _numbers_of(same)
     # Its team may have merged into another while the run was scored.
     teams = Submission.objects.select_for_update().filter(pk=submission.pk).values_list("team_id", flat=True)
@@ -434,9 +429,7 @@ def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]
             shared_id=key,
             value=said["value"],
             is_infinite=said.get("infinite", False),
-            low=said["low"],
-            high=said["high"],
-            n=said["n"],
+            **{part: said[part] for part in ("low", "high", "n")},
             withheld=said.get("withheld", ""),
         )
         for key, said in zip(Signature.objects.ids_of(signatures), metrics.values(), strict=True)

@@ -164,8 +164,7 @@ class SentenceModel:
 
 class Dense:
     def __init__(self, documents: Sequence[str], model: SentenceModel) -> None:
-        self._model = model
-        self._vectors = model.vectors(documents)
+        self._model, self._vectors = model, model.vectors(documents)
 
     def scores(self, query: str) -> Floats:
         return np.asarray(self._vectors @ self._model.vectors([query])[0])

@@ -74,8 +74,7 @@ class TfIdfRetriever:
 
     def __init__(self, documents: Iterable[str]) -> None:
         texts = list(documents)
-        self._size = len(texts)
-        self._weights = TfIdf(texts)
+        self._size, self._weights = len(texts), TfIdf(texts)
         self._columns: Any = None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
 
     def scores(self, query: str) -> Floats:

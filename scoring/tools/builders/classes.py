@@ -36,6 +36,9 @@ def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[s
     return thresholds, refused
 
 
+COLUMNS = ("number", "paper_id", "target", "citations", "context_type", "h_index")
+
+
 def _features(
     store: Store, rules: "Rules", thresholds: "LengthThresholds", low: frozenset[str], refused: Counter[str]
 ) -> Iterator[dict[str, Any]]:
@@ -49,9 +52,7 @@ def _features(
         field = row[rules.field_of]
         year = row["year"] or year_in(row["raw"], latest=row["citing_year"])
         yield {
-            **{key: row[key] for key in ("number", "paper_id", "target", "citations")},
-            "context_type": row["context_type"],
-            "h_index": row["h_index"],
+            **{key: row[key] for key in COLUMNS},
             "draw": drawn(rules.seed, row["context_id"]),
             "field": field,
             "low_resource": field if field in low else None,

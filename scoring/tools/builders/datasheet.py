@@ -30,10 +30,7 @@ def write(built: "Built", folder: Path) -> None:
         "length_thresholds": asdict(built.thresholds),
         "parts_of_speech": tagged if built.tagger else None,
         "left_out": classes.counted(built.refused),
-        "eligible": built.eligible,
-        "selected": built.selected,
-        "candidates": built.candidates,
-        "classes": built.classes,
+        **{name: getattr(built, name) for name in ("eligible", "selected", "candidates", "classes")},
         "distributions": [asdict(distribution) for distribution in built.distributions],
         "programs": {"sentences": built.sentences, "python": platform.python_version()},
     }

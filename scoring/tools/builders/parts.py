@@ -152,7 +152,6 @@ UNFINISHED = ".unfinished"
 #: Seconds in which a cluster has to answer.
 PATIENCE = 30
 
-
 #: Writes a task's file and gives what is wrong with its input; called in another process.
 Run = Callable[[Any], list[Problem]]
 

@@ -19,7 +19,6 @@ GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
 
 
 def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) -> None:
-    """The data sheet, for programs and for people."""
     text = json.dumps(facts, ensure_ascii=False, indent=1)
     (folder / "datasheet.json").write_text(f"{text}\n", encoding="utf-8")
     (folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")

@@ -29,8 +29,7 @@ class Store:
         self.path = path.resolve()
         self.connection = sqlite3.connect(path)
         self.connection.row_factory = sqlite3.Row
-        self.with_texts = with_texts
-        self.around = around
+        self.with_texts, self.around = with_texts, around
         self.sentences: corpus.Splitter = corpus.splitter(sentences)
         # Nobody reads what is left after a crash, so nothing is written twice.
         self.connection.executescript(
