@@ -523,7 +523,7 @@ def play_presets(n: int, is_full: bool) -> bool:
                             found = by_scores(victim, tries, rng, np.ones(target.n, dtype=bool))
                             before = over_chance(victim, found, private)
                             told += f"; {tries} runs of {other.title} over chance {before:.1f}"
-                print(f"  {target.name:<15} {preset.name:<17} {told}", flush=True)
+                print(f"  {target.name:<15} {preset.title!s:<17} {told}", flush=True)
     return resists
 
 
