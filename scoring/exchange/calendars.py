@@ -64,8 +64,7 @@ def _events(season: Season) -> Iterator[Event]:
     for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
         prefix, address = phase_prefix(phase.task.slug, phase.slug), site_address("board", *place(phase))
         for name, words in said.items():
-            at = getattr(phase, name)
-            if at is not None and at < WITHOUT_END:
+            if (at := getattr(phase, name)) is not None and at < WITHOUT_END:
                 named = {"season": season, "task": phase.task, "phase": phase}
                 yield Event(f"phase-{phase.pk}-{name}", f"{prefix}.{name}", at, words % named, address)
 

@@ -495,8 +495,7 @@ LABELS, CARD = "labels.jsonl", "labels.json"
 
 def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
     """None unless every phase whose runs they decide gives the viewer its gold: labels are of pairs."""
-    model = stored_model(phase.task.options)
-    if model is None or not may_have_gold(phase, viewer):
+    if (model := stored_model(phase.task.options)) is None or not may_have_gold(phase, viewer):
         return []
     labels = phase.task.options[ENTAILMENT.name]
     asking = Phase.objects.filter(task__options__entailment=labels).select_related("task__season")

@@ -299,8 +299,7 @@ def badge(board: Board, row: Row | None) -> str:
         if cell is not None and board.ranking is not None:
             number = shown(cell.value, board.ranking.scale, is_infinite=cell.is_infinite)
             right = f"{right} · {number} {interval(cell.low, cell.high, board.ranking.scale)}".rstrip()
-        confirmation = confirmation_of(board)
-        if confirmation is not None and confirmation.is_preliminary:
+        if (confirmation := confirmation_of(board)) is not None and confirmation.is_preliminary:
             right += " · preliminary"
     widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
     whole = sum(widths)

@@ -64,8 +64,7 @@ class Results:
     def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
         """The row's defined, finite numbers with their columns; other formats know no others."""
         for column in self.board.columns:
-            cell = row.scores.get(column.name)
-            if cell is not None and cell.value is not None:
+            if (cell := row.scores.get(column.name)) is not None and cell.value is not None:
                 yield column, cell, cell.value
 
     @cached_property

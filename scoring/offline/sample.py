@@ -98,8 +98,7 @@ def _is_same(expected: object, value: float | None) -> bool:
 
 def public_sample(task_type: TaskType) -> Files:
     """Of a declared task whose folder says that everybody may have it, and that is small."""
-    declared = task_type.declared
-    if declared is None or not declared.public_sample:
+    if (declared := task_type.declared) is None or not declared.public_sample:
         return {}
     files = {name: text for name, text in declared.files.items() if name.startswith(FOLDER)}
     return files if sum(map(len, files.values())) <= MAX_SHOWN else {}
@@ -136,8 +135,7 @@ def example_answers(task_type: TaskType) -> list[str]:
 
 def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
     """The instances of the sample that everybody may have, each with its answer."""
-    folder = shipped_folder(task_type.slug)
-    if folder is None and not files:
+    if (folder := shipped_folder(task_type.slug)) is None and not files:
         return
     gold, split, checked = open_sample(task_type, files)
     run = open_input(folder / RUN) if folder else sample_files(files, f"{FOLDER}{RUN}")

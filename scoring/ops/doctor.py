@@ -257,8 +257,7 @@ def _trouble_of_signs() -> str:
 
 
 def _sweeper() -> Said:
-    last = last_sweep()
-    if last is None and (trouble := _trouble_of_signs()):
+    if (last := last_sweep()) is None and (trouble := _trouble_of_signs()):
         advice = _("Mend that first; whether somebody sweeps is not known before.")
         words = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice

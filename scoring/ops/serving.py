@@ -171,8 +171,7 @@ class Serving:
         probe = Probe(settings.BIND, settings.PORT, partial(answered_so_far, self._counts))
         known, ready = None, f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it)."
         while not self._ending.wait(probe.pause if known else TICK):
-            pid = self.groups[SITE].pid
-            if pid is not None and pid != known:
+            if (pid := self.groups[SITE].pid) is not None and pid != known:
                 if probe.wait_for_answer(settings.START_SECONDS, self._ending):
                     known = pid
                     if ready:

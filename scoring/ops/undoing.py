@@ -107,8 +107,7 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
-    terms = current_terms(season)
-    if terms is None or terms.pk != entry.subject_id:
+    if (terms := current_terms(season)) is None or terms.pk != entry.subject_id:
         raise NotUndone(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
     Terms.objects.filter(pk=terms.pk).delete()

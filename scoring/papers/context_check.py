@@ -77,8 +77,7 @@ def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) ->
     problems: list[Problem] = []
     rows = Rows(the_file(files, CANDIDATES, "the candidates"), problems)
     for row in rows:
-        name = rows.name(row, "ref_id")
-        if name in wanted and name not in names:
+        if (name := rows.name(row, "ref_id")) in wanted and name not in names:
             names[name] = str(row.get("raw") or row.get("title") or name)
     refuse(problems)
     return names

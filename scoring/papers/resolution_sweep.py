@@ -14,7 +14,6 @@ from scoring.tools.builders.resolution import ResolutionRules, choose, inlinks_o
 from scoring.tools.builders.store import SQL
 
 Query = resolution.Window | resolution.Sentences
-
 Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
 
 

@@ -117,8 +117,7 @@ def published_of(task: Task) -> Published:
 
 def published_of_kind(task: Task) -> Published:
     """What is published of the task, or else of the site's public tasks of its kind."""
-    placements = _placements(task)
-    if not placements and not task.declaration_id:
+    if not (placements := _placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(type=task.type, declaration=None, season__is_public=True)
         found = alike.exclude(published=[]).order_by("season_id", "position")
         placements = [placement for other in found for placement in _placements(other)]

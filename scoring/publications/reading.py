@@ -40,13 +40,11 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     except (OSError, ValueError, RecursionError) as fault:
         raise InputRefused([Problem(file=path.name, message=f"cannot be read: {fault}")]) from fault
     top = Fields(content, (), findings)
-    schema = top.text("schema")
-    if schema and schema != SCHEMA:
+    if (schema := top.text("schema")) and schema != SCHEMA:
         # Of another form nothing else would be as expected.
         raise InputRefused([Problem(file=path.name, message=f"“schema” is “{schema}”", expected=SCHEMA)])
     fields = Fields(top.value("paper", {}), ("paper",), findings)
-    key = fields.text("key")
-    if key and not _KEY.fullmatch(key):
+    if (key := fields.text("key")) and not _KEY.fullmatch(key):
         expected = "small letters, digits and single hyphens, as in an address"
         fields.refuse("key", f"“key” is “{key}”", expected)
     paper = Paper(
@@ -381,8 +379,7 @@ class Fields(Table):
 
     def flag(self, name: str) -> bool | None:
         """True, false or null, which has to be said."""
-        value = self.value(name)
-        if value is None or isinstance(value, bool):
+        if (value := self.value(name)) is None or isinstance(value, bool):
             return value
         if value is not MISSING:
             self.refuse(name, self.stated(name, value), "true or false or null")

@@ -37,10 +37,8 @@ class BackgroundWork(engine.Kind):
         BackgroundJob.objects.filter(job=job).update(doing="")
 
     def fail_last(self, job: Job, reason: str) -> bool:
-        return fail(
-            background_job(job),
-            f"{reason} It was begun {job.attempt} times, and is not begun again by itself.",
-        )
+        words = f"{reason} It was begun {job.attempt} times, and is not begun again by itself."
+        return fail(background_job(job), words)
 
 
 BACKGROUND = BackgroundWork()

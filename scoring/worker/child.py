@@ -178,9 +178,8 @@ class Scorer:
         assert self._scorer_command is not None
         self._described.read()
         code = self._code
-        too_much_memory = RunFailed(
-            f"{self._doing} needed more than {self.limits.memory_mb} MB of memory.", hit_limit=True
-        )
+        words = f"{self._doing} needed more than {self.limits.memory_mb} MB of memory."
+        too_much_memory = RunFailed(words, hit_limit=True)
         if self._is_too_slow or f"\n{OUT_OF_TIME} ".encode() in self._heard:
             return RunFailed(f"{self._doing} took more than {self.limits.wall_seconds:g} s.")
         if code is None:
@@ -194,9 +193,8 @@ class Scorer:
             if any("bad_alloc" in line for line in self._described.words):
                 return too_much_memory
             name = signal.Signals(-code).name
-            return ScorerDied(
-                f"The scorer was ended by {name}, as happens when a machine runs short of memory."
-            )
+            words = f"The scorer was ended by {name}, as happens when a machine runs short of memory."
+            return ScorerDied(words)
         if code == confined.REFUSED:
             return self._scorer_command.refused(self._described.problems, self._described.more)
         pending = self._described.pending

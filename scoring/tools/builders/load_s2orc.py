@@ -102,8 +102,7 @@ def _metadata_of_author(record: Record, file: Path) -> Author:
     faults = [] if name else [("an author without “authorid”", "the id of an author")]
     keys = {"h_index": "hindex", "papers": "papercount", "citations": "citationcount"}
     for key in keys.values():
-        value = record.get(key)
-        if value is not None and (type(value) is not int or value < 0):
+        if (value := record.get(key)) is not None and (type(value) is not int or value < 0):
             message = f"“{key}” of the author “{name}” is {quoted(json.dumps(value))}"
             faults.append((message, "a whole number from 0"))
     if faults:
