@@ -388,7 +388,7 @@ class TestPages:
         number, sweep = next(
             (place, own) for place, own in enumerate(sweeps, start=1) if own.name == "clair_umich's TF-IDF"
         )
-        assert [point.at for point in sweep.points] == [0.01, 0.1]
+        assert [at for at, _row in sweep.points] == [0.01, 0.1]
         assert sweep.missing == [0.05, 0.2, 0.3, 0.4, 0.5]
         drawn = answer.context["figures"][f"sweep-chart-{number}"].series[0]
         board = {row.system: row for row in standings(phase, None).rows}
