@@ -208,9 +208,7 @@ def _stated(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
         yield RECALL, (name, claim), record[RECALL]
     if PRECISION in record:
         yield PRECISION, (name, claim, mark), record[PRECISION]
-    for kind in RATINGS:
-        if kind in record:
-            yield kind, (name,), record[kind]
+    yield from ((kind, (name,), record[kind]) for kind in RATINGS if kind in record)
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -31,17 +31,15 @@ def column_key(metric: Metric, *, gold: str, part: str = "") -> str:
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
     """
-    return _joined(
-        metric.name,
-        {
-            "rules": metric.rules,
-            **dict(sorted(metric.parameters.items())),
-            **({"task": metric.task[:DIGEST_LENGTH]} if metric.task else {}),
-            "gold": gold[:DIGEST_LENGTH],
-            **({PART: part} if part else {}),
-            "v": metric.version,
-        },
-    )
+    facts: dict[str, str | int | float] = {
+        "rules": metric.rules,
+        **dict(sorted(metric.parameters.items())),
+        **({"task": metric.task[:DIGEST_LENGTH]} if metric.task else {}),
+        "gold": gold[:DIGEST_LENGTH],
+        **({PART: part} if part else {}),
+        "v": metric.version,
+    }
+    return _joined(metric.name, facts)
 
 
 def signature(column: str, provenance: Mapping[str, str | int | float], packages: Sequence[str] = ()) -> str:

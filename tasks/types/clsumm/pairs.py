@@ -114,8 +114,7 @@ def _corrected(
     notes["matched_in_order"] += matcher.in_order
     for place, citance in enumerate(wanted):
         yield CitancePair(topic, number, citance, placed.get(place))
-    for answer in unknown:
-        yield CitancePair(topic, number, None, answer)
+    yield from (CitancePair(topic, number, None, answer) for answer in unknown)
 
 
 def _named(annotation: citances.Annotation) -> citances.Annotation:

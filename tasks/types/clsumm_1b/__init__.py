@@ -57,9 +57,7 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
     probabilities = pair.answer.probabilities if pair.answer else None
     for facet in wanted:
         yield facet, FacetAnswer(facet if facet in facets else None, is_found, pair.file, probabilities)
-    for facet in facets:
-        if facet not in wanted:
-            yield None, FacetAnswer(facet, is_found, pair.file)
+    yield from ((None, FacetAnswer(facet, is_found, pair.file)) for facet in facets if facet not in wanted)
 
 
 def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:

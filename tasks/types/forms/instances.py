@@ -252,17 +252,14 @@ class InstanceTask(ABC):
     def read_gold(self, files: Files, options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""
         content = self.content(files, with_gold=True)
-        parts = (
-            json.dumps(instance.record, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-            + b"\n"
-            for instance in sorted(content.instances, key=lambda instance: instance.id)
-        )
+        rows = (instance.record for instance in sorted(content.instances, key=lambda own: own.id))
+        lines = (json.dumps(one, ensure_ascii=False, sort_keys=True, separators=(",", ":")) for one in rows)
         pools = sorted(self.public_pool(content.pool))
         return Split(
             content=content,
             instances=len(content.instances),
             index=self.index(content),
-            digest=digest_of(*parts, *(data for _, data in pools)).hex(),
+            digest=digest_of(*(f"{line}\n".encode() for line in lines), *(data for _, data in pools)).hex(),
         )
 
     def read_inputs(self, files: Files, options: Options) -> Index:
