@@ -25,23 +25,7 @@ from scoring.metrics.base import finite
 from scoring.models import Comparison, Evaluation
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
-from scoring.stats.significance import (
-    ALPHA,
-    APPROXIMATE,
-    SEED,
-    TRIALS,
-    TRIALS_PER_COMPARISON,
-    Standing,
-    detectable_difference,
-    differences,
-    may_need_more,
-    order_chance,
-    smallest_p,
-    standings_of,
-    surely_above,
-    trials_for,
-    typical_error,
-)
+from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
 #: Evaluations that one is compared with at a time, all on the same draws; fewer where they have more rows.
@@ -101,18 +85,18 @@ def compared(
         by_units.setdefault(len(pair.a), []).append(place)
     rows: list[Comparison] = []
     for units, places in by_units.items():
-        results = differences(
+        results = significance.differences(
             [pairs[place] for place in places],
-            trials=trials_for(units),
-            max_trials=trials_for(units, comparisons),
-            seed=SEED,
+            trials=significance.trials_for(units),
+            max_trials=significance.trials_for(units, comparisons),
+            seed=significance.SEED,
         )
         for place, result in zip(places, results, strict=True):
             first, second = sorted((one, others[place]), key=lambda evaluation: evaluation.pk)
             found = {
                 "difference": finite(result.difference), "error": finite(result.error), "low": result.low,
                 "high": result.high, "p": finite(result.test.p), "test": result.test.kind,
-                "trials": result.test.trials, "units": result.units, "seed": SEED,
+                "trials": result.test.trials, "units": result.units, "seed": significance.SEED,
             }  # fmt: skip
             rows.append(Comparison(first=first, second=second, metric=metric.name, **found))
     return rows
@@ -145,13 +129,13 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
 def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
     """Every two whose p-value more trials may make small enough, now that the board has grown."""
     comparisons = len(evaluations) - 1
-    most = max(TRIALS, 2 * TRIALS_PER_COMPARISON * comparisons)
+    most = max(significance.TRIALS, 2 * significance.TRIALS_PER_COMPARISON * comparisons)
     pairs = Comparison.objects.filter(first__in=evaluations, second__in=evaluations, metric=metric)
-    few = pairs.filter(test=APPROXIMATE, trials__lt=most).order_by()
+    few = pairs.filter(test=significance.APPROXIMATE, trials__lt=most).order_by()
     return {
         (first, second)
         for first, second, p, units, trials in few.values_list("first", "second", "p", "units", "trials")
-        if may_need_more(p, trials, trials_for(units, comparisons))
+        if significance.may_need_more(p, trials, significance.trials_for(units, comparisons))
     }
 
 
@@ -190,7 +174,7 @@ class FirstTwo:
 @dataclass(frozen=True)
 class Ranks:
     rows: tuple[int, ...]
-    standings: list[Standing]
+    standings: list[significance.Standing]
     is_complete: bool
     first_two: FirstTwo | None = None
 
@@ -205,9 +189,9 @@ def ranks_of(key: str, rows: Sequence[int], values: Iterable[float | None], metr
     is_complete = len(pairs) == len(rows) * (len(rows) - 1) // 2
     if not pairs:
         # Any rank is open to each.
-        return Ranks(tuple(rows), [Standing(1, 1, len(rows))] * len(rows), is_complete)
+        return Ranks(tuple(rows), [significance.Standing(1, 1, len(rows))] * len(rows), is_complete)
     merits = [math.nan if value is None else value for value in values]
-    standings = standings_of(merits, _p_values(rows, pairs))
+    standings = significance.standings_of(merits, _p_values(rows, pairs))
     first_two = None
     older, newer = sorted(rows[:2])
     for pair in Comparison.objects.filter(first=older, second=newer, metric=metric):
@@ -231,7 +215,7 @@ def _p_values(rows: Sequence[int], pairs: Sequence[tuple[int, int, float | None]
 def told_apart(rows: Sequence[int], values: Sequence[float | None], metric: str) -> NDArray[np.bool_]:
     """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
     merits = np.array([-math.inf if value is None else value for value in values])
-    return surely_above(merits, _p_values(rows, known_pairs(rows, metric)))
+    return significance.surely_above(merits, _p_values(rows, known_pairs(rows, metric)))
 
 
 def _order_chance(pair: Comparison, rows: Sequence[int], metric: str) -> float | None:
@@ -242,7 +226,7 @@ def _order_chance(pair: Comparison, rows: Sequence[int], metric: str) -> float |
     )
     if not means["errors"]:
         return None
-    return order_chance(pair.difference, pair.error, pair.units, rows=len(rows), **means)
+    return significance.order_chance(pair.difference, pair.error, pair.units, rows=len(rows), **means)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +249,7 @@ class Separation:
 
     @property
     def can_differ(self) -> bool:
-        return self.smallest_corrected_p <= ALPHA
+        return self.smallest_corrected_p <= significance.ALPHA
 
     @property
     def sentences(self) -> list[str]:
@@ -273,7 +257,7 @@ class Separation:
         if not self.can_differ:
             facts = {
                 "units": counted_units(self.units, self.unit),
-                "alpha": f"{100 * ALPHA:.0f}",
+                "alpha": f"{100 * significance.ALPHA:.0f}",
                 "p": in_decimals(f"{self.smallest_p:.3f}"),
                 "systems": self.comparisons + 1,
                 "corrected": in_decimals(f"{self.smallest_corrected_p:.3f}"),
@@ -283,7 +267,7 @@ class Separation:
                 "With %(units)s no two of %(systems)s systems can differ at %(alpha)s %%: the smallest p is "
                 "%(p)s, and %(corrected)s after Holm's correction for %(comparisons)s comparisons."
             )
-            if self.smallest_p > ALPHA:
+            if self.smallest_p > significance.ALPHA:
                 words = _(
                     "With %(units)s no two systems can differ at %(alpha)s %%: the smallest p is %(p)s."
                 )
@@ -300,12 +284,12 @@ class Separation:
 
 def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     comparisons = rows - 1
-    trials = trials_for(first_two.units, comparisons)
+    trials = significance.trials_for(first_two.units, comparisons)
     return Separation(
         unit=unit,
         units=first_two.units,
         comparisons=comparisons,
-        smallest_p=smallest_p(first_two.units, trials),
+        smallest_p=significance.smallest_p(first_two.units, trials),
         p=None if first_two.differ else first_two.p,
         order_chance=None if first_two.differ else first_two.chance,
     )
@@ -333,7 +317,9 @@ class GoldPower:
     def sentences(self) -> list[str]:
         by_units: dict[int, str] = {}
         for units in (times * self.units for times in TIMES):
-            least = detectable_difference(self.error, self.units, at_units=units, largest=self.largest)
+            least = significance.detectable_difference(
+                self.error, self.units, at_units=units, largest=self.largest
+            )
             if math.isfinite(least):
                 by_units[units] = shown(least, self.scale)
         sentences = []
@@ -373,7 +359,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
         try:
             runs = [statistics_of(evaluation, [metric.statistic]) for evaluation in evaluations]
             pairs = [paired(metric, a, b) for a, b in itertools.combinations(runs, 2)]
-            measured = max(len(pair.a) for pair in pairs), typical_error(pairs)
+            measured = max(len(pair.a) for pair in pairs), significance.typical_error(pairs)
         except Unreadable as reason:
             log.warning("What gold %s can show is not known: %s", gold.pk, reason)
             measured = 0, math.nan

@@ -18,8 +18,7 @@ from citeboard.core.query import (
 from scoring.board.comparisons import VALUE, WAYS
 from scoring.board.standings import Board, Column, Row, UnknownRules, standings
 from scoring.board.visibility import Audience, Visibility
-from tasks.models import Gold, Phase
-from tasks.models.run_cards import MARKING, declares
+from tasks.models import Gold, Phase, run_cards
 
 RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
@@ -37,7 +36,7 @@ class BoardQuery(Query):
     human: bool = switch_from("human", "no", default=True)
     reported: bool = switch_from("reported", "no", default=True)
     #: The fields of the run card whose marked rows are left out.
-    without: tuple[str, ...] = texts_from("without", choices=MARKING)
+    without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
     #: Only rows whose run cards say all of these: `model:open`.
     declared: tuple[str, ...] = texts_from("declared")
     all_columns: bool = switch_from("columns", "all", default=False)
@@ -69,7 +68,7 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         if (query.baselines or not row.is_baseline)
         and (query.human or not row.is_human)
         and not any(name in query.without for name, _ in row.marks)
-        and all(declares(row.card, fact) for fact in query.declared)
+        and all(run_cards.declares(row.card, fact) for fact in query.declared)
         and (not wanted or wanted in f"{row.system} {row.team or ''}".casefold())
     ]
     if query.column == RANK:

@@ -20,8 +20,7 @@ from scoring.board.visibility import (
     visibility_of,
 )
 from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
-from tasks.models import Gold, Phase, Submission
-from tasks.models.seasons import PARTS, bump_version
+from tasks.models import Gold, Phase, Submission, seasons
 
 #: Runs in these states will change the board; one that waits for labels may do so for good.
 UNSETTLED = (Submission.Status.CHECKING, Submission.Status.QUEUED, Submission.Status.SCORING)
@@ -103,7 +102,7 @@ def keep_due() -> int:
 
     frozen = unkept(frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from")
     closed = unkept(settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at")
-    private = Evaluation.objects.filter(phase=OuterRef("pk"), release__startswith=PARTS[1])
+    private = Evaluation.objects.filter(phase=OuterRef("pk"), release__startswith=seasons.PARTS[1])
     replaced = private.exclude(replaced_at=None).order_by("-replaced_at").values("replaced_at")[:1]
     of_parts = settled.filter(public_part__isnull=False, closes__lte=at)
     parts_released = of_parts.annotate(released_at=Subquery(replaced))
@@ -141,7 +140,7 @@ def keep_due() -> int:
             number = sum(keep(board, occasion) is not None for board in boards)
             if number:
                 # Pages of the board that were made before do not lead there.
-                bump_version(phase.pk)
+                seasons.bump_version(phase.pk)
         total += number
     return total
 

@@ -13,26 +13,17 @@ from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.teams.access import teams_of
+from scoring.board import visibility as visible
 from scoring.board.cache import SECONDS, digest_of, phase_facts
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
 from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, last_scores_of, scores_of
 from scoring.board.formatting import rank_text
 from scoring.board.human_columns import human_columns
-from scoring.board.visibility import (
-    RUNS_THE_SEASON,
-    Audience,
-    Visibility,
-    audience_of,
-    frozen_at,
-    shows_teams,
-    visibility_of,
-)
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import MonthlyRanks, Score, Signature, Withheld
 from tasks.gold.secrecy import Kind, secrecy_of
-from tasks.models import Gold, Phase, Submission
+from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.models.registrations import pseudonym
-from tasks.models.run_cards import marks_of, without_names
 from tasks.types import task_type as type_of
 from tasks.types.base import current_rules
 
@@ -112,7 +103,7 @@ class Row(CountingRun):
 
     @property
     def marks(self) -> list[tuple[str, str]]:
-        return marks_of(self.card)
+        return run_cards.marks_of(self.card)
 
     @property
     def is_contrastive(self) -> bool:
@@ -144,8 +135,8 @@ class Board:
     """``is_compared`` once each two rows have been; ``frozen_at`` is None of a board as it stands now."""
 
     phase: Phase
-    audience: Audience
-    visibility: Visibility
+    audience: visible.Audience
+    visibility: visible.Visibility
     rules: str | None = None
     by: str = VALUE
     is_compared: bool = False
@@ -160,7 +151,7 @@ class Board:
     @property
     def version(self) -> int:
         """0 where it would count the runs of a board that is hidden or frozen."""
-        is_told = self.visibility != Visibility.NOTHING and self.frozen_at is None
+        is_told = self.visibility != visible.Visibility.NOTHING and self.frozen_at is None
         return self.phase.version if is_told else 0
 
     @property
@@ -242,17 +233,17 @@ def standings(
     rules: str | None = None,
     *,
     gold: Gold | None = None,
-    audience: Audience | None = None,
+    audience: visible.Audience | None = None,
     by: str = VALUE,
 ) -> Board:
     """As the viewer may see it, best first; ``audience`` where that is known already. Raises UnknownRules."""
-    audience = audience or audience_of(phase, viewer)
+    audience = audience or visible.audience_of(phase, viewer)
     board = Board(
         phase=phase,
         audience=audience,
-        visibility=visibility_of(phase, audience),
+        visibility=visible.visibility_of(phase, audience),
         rules=checked(phase, rules),
-        frozen_at=frozen_at(phase, audience),
+        frozen_at=visible.frozen_at(phase, audience),
     )
     if board.frozen_at is None:
         board.gold = gold or board_gold(phase)
@@ -261,10 +252,10 @@ def standings(
         board.gold = gold_at(phase, board.frozen_at)
         if gold is not None and board.gold is not None:
             board.gold = gold if gold.number <= board.gold.number else None
-    if board.gold is not None and audience not in RUNS_THE_SEASON:
+    if board.gold is not None and audience not in visible.RUNS_THE_SEASON:
         is_kept_back = not secrecy_of(phase).is_free(Kind.OTHERS, version=board.gold.pk)
-        board.visibility = Visibility.NOTHING if is_kept_back else board.visibility
-    if board.visibility == Visibility.NOTHING or board.rules is None or board.gold is None:
+        board.visibility = visible.Visibility.NOTHING if is_kept_back else board.visibility
+    if board.visibility == visible.Visibility.NOTHING or board.rules is None or board.gold is None:
         return board
     board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
     _fill(board)
@@ -273,15 +264,15 @@ def standings(
         _rank_by_month(board)
     else:
         _give_ranges(board, by)
-    if not shows_teams(phase, audience):
+    if not visible.shows_teams(phase, audience):
         # The viewer's own teams keep their names.
         own_teams = set(teams_of(viewer).values_list("slug", flat=True))
         for row in board.rows:
             if row.team_slug not in own_teams:
                 row.team = pseudonym(row.alias) if phase.shows_teams else None
                 row.team_slug, row.has_organiser = None, False
-                row.card = without_names(row.card)
-    if board.visibility == Visibility.RANKS:
+                row.card = run_cards.without_names(row.card)
+    if board.visibility == visible.Visibility.RANKS:
         board.columns = []
         for row in board.rows:
             row.scores, row.value = {}, None
@@ -293,9 +284,13 @@ def standings(
 
 def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
     """The board that others saw under the same facts: nothing of it may be changed."""
-    audience = audience_of(phase, viewer)
+    audience = visible.audience_of(phase, viewer)
     facts = phase_facts(phase, audience)
-    named = [] if shows_teams(phase, audience) else sorted(teams_of(viewer).values_list("slug", flat=True))
+    named = (
+        []
+        if visible.shows_teams(phase, audience)
+        else sorted(teams_of(viewer).values_list("slug", flat=True))
+    )
     key = f"standing:{digest_of(get_language(), facts, named, rules)}"
     board: Board | None = caches["boards"].get(key)
     if board is None:

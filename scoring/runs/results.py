@@ -12,15 +12,12 @@ import numpy as np
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board import formatting
+from scoring.board import comparisons, differences, formatting
 from scoring.board.charts import value_axis
-from scoring.board.comparisons import Unreadable, statistics_of
-from scoring.board.differences import HiddenClasses, natural_order, too_small
 from scoring.board.standings import kept_standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
-from scoring.metrics import OF_LABELS, Metric, known_metric, names_by
+from scoring.metrics import OF_LABELS, Metric, calibration, known_metric, names_by
 from scoring.metrics.base import Floats
-from scoring.metrics.calibration import CalibrationError, DebiasedCalibrationError, calibration_p_value
 from scoring.metrics.entailment import with_labels
 from scoring.metrics.weighted import EqualSizeCalibrationError
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
@@ -144,7 +141,7 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     return {"reason": words}
 
 
-def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, Any]]:
+def by_class(evaluation: Evaluation, hidden: differences.HiddenClasses) -> list[dict[str, Any]]:
     scales = dict.fromkeys(OF_LABELS, 1.0) | {score.metric: score.scale for score in evaluation.scores.all()}
     task_type, rules = evaluation.phase.task.task_type, evaluation.rules
     options = task_type.checked_options(evaluation.options)
@@ -156,7 +153,7 @@ def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, An
             label: dict.fromkeys(numbers[label], OF_SMALL_CLASS)
             if label in hidden.get(name, ())
             else numbers[label]
-            for label in natural_order(list(numbers))
+            for label in differences.natural_order(list(numbers))
         }
         valid = names_by(task_type, name, row.classes.metrics, rules, options)
         if valid and any(told.values()):
@@ -342,7 +339,7 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
             ends = {"low": edges[place], "high": edges[place + 1]}
             label = in_decimals(_("%(low)s to %(high)s") % ends)
             bins.append(Bin(label, round(count), confidence / count, right / count))
-    hidden = too_small({one.label: one.size for one in bins}, min_bin_size)
+    hidden = differences.too_small({one.label: one.size for one in bins}, min_bin_size)
     seen = [one for one in bins if one.label not in hidden]
     lines = [
         {
@@ -355,7 +352,7 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     ]
     error, debiased = (
         float(kind("ece", evaluation.rules, labels=metric.labels, bins=metric.bins).aggregate(sums))
-        for kind in (CalibrationError, DebiasedCalibrationError)
+        for kind in (calibration.CalibrationError, calibration.DebiasedCalibrationError)
     )
     return {
         "lines": lines,
@@ -363,28 +360,28 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
         "min_size": min_bin_size if hidden else 0,
         "error": formatting.shown(error),
         "debiased": formatting.shown(debiased),
-        "p": formatting.shown(calibration_p_value(sums)),
+        "p": formatting.shown(calibration.calibration_p_value(sums)),
     }
 
 
-def _calibration_of(evaluation: Evaluation) -> tuple[CalibrationError | None, Floats]:
+def _calibration_of(evaluation: Evaluation) -> tuple[calibration.CalibrationError | None, Floats]:
     """The metric, and the sums of its rows; zeros where there are none."""
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
         known_metric(task_type, score.metric, evaluation.rules, options) for score in evaluation.scores.all()
     )
-    kinds = CalibrationError, EqualSizeCalibrationError
+    kinds = calibration.CalibrationError, EqualSizeCalibrationError
     metric = next((metric for metric in named if isinstance(metric, kinds)), None)
     if metric is None:
         return None, np.zeros(0)
     try:
-        rows = statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic]
-    except (Unreadable, KeyError):
+        rows = comparisons.statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic]
+    except (comparisons.Unreadable, KeyError):
         return None, np.zeros(0)
-    if isinstance(metric, CalibrationError):
+    if isinstance(metric, calibration.CalibrationError):
         return metric, rows.sum(axis=0)
-    equal_width = CalibrationError("ece", evaluation.rules, labels=metric.labels)
+    equal_width = calibration.CalibrationError("ece", evaluation.rules, labels=metric.labels)
     return equal_width, equal_width.stats_of(rows[:, 0], rows[:, 1], rows[:, 2] > 0).sum(axis=0)
 
 

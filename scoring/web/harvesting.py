@@ -17,9 +17,7 @@ from citeboard.teams.api import asking_user
 from scoring.board.cache import phase_page
 from scoring.board.standings import standings
 from scoring.board.visibility import Audience, Visibility, visibility_of
-from scoring.exchange import data_sets
-from scoring.exchange.atom import ATOM, board_feed, season_feed
-from scoring.exchange.calendars import ICALENDAR, season_calendar
+from scoring.exchange import atom, calendars, data_sets
 from scoring.exchange.linked_data import LD_JSON
 from scoring.exchange.mounted import mounted_archives
 from scoring.exchange.results import place, site_address
@@ -90,14 +88,14 @@ def _public_pages() -> Iterator[str]:
 def of_season(request: HttpRequest, season: str) -> HttpResponse:
     """Announcements and phases. A draft has none, also for its organisers."""
     found = season_for(None, season)
-    return HttpResponse(season_feed(found, now()), content_type=ATOM)
+    return HttpResponse(atom.season_feed(found, now()), content_type=atom.ATOM)
 
 
 @require_safe
 def calendar(request: HttpRequest, season: str) -> HttpResponse:
     """Phases and dates. A draft has none, also for its organisers."""
     found = season_for(None, season)
-    return HttpResponse(season_calendar(found), content_type=ICALENDAR)
+    return HttpResponse(calendars.season_calendar(found), content_type=calendars.ICALENDAR)
 
 
 @require_safe
@@ -108,9 +106,9 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
         raise Http404("The board of this phase is not published.")
 
     def body() -> str:
-        return board_feed(standings(found, None, audience=Audience.PUBLIC))
+        return atom.board_feed(standings(found, None, audience=Audience.PUBLIC))
 
-    return phase_page(request, found, Audience.PUBLIC, "", body, content_type=ATOM)
+    return phase_page(request, found, Audience.PUBLIC, "", body, content_type=atom.ATOM)
 
 
 #: Larger archives are kept on disk while they are made.

@@ -18,9 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from citeboard.core.plain_text import one_line, plain_paragraphs
 from citeboard.core.refusals import Refused
 from citeboard.core.words import sentence
-from citeboard.teams import membership
-from citeboard.teams.access import first_or_absent, members_in_order, team_for_member, teams_of
-from citeboard.teams.models import MailedInvitation, Team, User
+from citeboard.teams import access, membership, models
 from scoring.acts import seasons as acts, teams as team_acts
 from scoring.board.charts import history
 from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at
@@ -44,7 +42,7 @@ MIN_IN_CHART = 2
 
 
 @pages.members.page("teams/team.html")
-def team(request: HttpRequest, team: Team) -> pages.Answer:
+def team(request: HttpRequest, team: models.Team) -> pages.Answer:
     runs = Submission.objects.filter(team=team).select_related("phase__task__season")
     phases: dict[int, list[Submission]] = {}
     for run in runs.order_by("-submitted_at", "-id"):
@@ -104,7 +102,7 @@ def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | 
     return {score.evaluation.submission_id: score for score in ordered}
 
 
-def _on_board(phase: Phase, team: Team, at: dt.datetime | None) -> frozenset[int]:
+def _on_board(phase: Phase, team: models.Team, at: dt.datetime | None) -> frozenset[int]:
     gold = gold_at(phase, at) if at else board_gold(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
@@ -145,7 +143,7 @@ def team_system_feed(request: HttpRequest, slug: str, system: str) -> HttpRespon
 
 
 def _context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
-    is_own = teams_of(request.user).filter(pk=found.team.pk).exists()
+    is_own = access.teams_of(request.user).filter(pk=found.team.pk).exists()
     return {"team": found.team, "public": found, "is_own": is_own, "site": settings.BASE_URL}
 
 
@@ -171,9 +169,9 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 @pages.entering.act("season season")
 def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Leave a season again, before the team has sent a run."""
-    team = team_for_member(request.user, request.POST.get("team", ""))
+    team = access.team_for_member(request.user, request.POST.get("team", ""))
     entries = Registration.objects.filter(season=season, team=team)
-    registration = first_or_absent(entries, _("The team takes no part in this season."))
+    registration = access.first_or_absent(entries, _("The team takes no part in this season."))
     taken_back = acts.TAKE_BACK_ENTRY(registration, request.user)
     return acts.TAKE_BACK_ENTRY.told(registration, taken_back, {})
 
@@ -187,7 +185,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
     except membership.InvitationNotValid as ended:
         return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
     team = invitation.team
-    if request.method == "POST" and isinstance(request.user, User):
+    if request.method == "POST" and isinstance(request.user, models.User):
         try:
             join_team(invitation=invitation, user=request.user)
         except Refused as refused:
@@ -198,8 +196,8 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
         "team": team,
         "invitation": invitation,
         "members": team.members.count(),
-        "secret": secret if isinstance(invitation, MailedInvitation) else "",
-        "is_member": teams_of(request.user).filter(pk=team.pk).exists(),
+        "secret": secret if isinstance(invitation, models.MailedInvitation) else "",
+        "is_member": access.teams_of(request.user).filter(pk=team.pk).exists(),
     }
     return render(request, "seasons/join.html", context)
 
@@ -231,11 +229,11 @@ propose = pages.does(team_acts.PROPOSE_MERGE, "team slug#merge")
 answer_proposal = pages.does(team_acts.ANSWER_MERGE, "team slug#merge")
 
 
-def _own_teams(request: HttpRequest, user: User) -> dict[str, Any]:
+def _own_teams(request: HttpRequest, user: models.User) -> dict[str, Any]:
     invitations = [
         (invitation, membership.mailed_secret(invitation)) for invitation in membership.invitations_for(user)
     ]
-    own_teams = teams_of(user).prefetch_related(Prefetch("memberships", members_in_order()))
+    own_teams = access.teams_of(user).prefetch_related(Prefetch("memberships", access.members_in_order()))
     return {"teams": own_teams, "invitations": invitations}
 
 
@@ -250,7 +248,7 @@ teams = pages.fills(
 
 
 @pages.leads.act("team slug#members")
-def renew(request: pages.SignedInRequest, team: Team) -> pages.Answer:
+def renew(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     had_one = membership.present_invitation(team) is not None
     team_acts.RENEW_INVITATION(team, request.user)
     if had_one:
@@ -259,7 +257,7 @@ def renew(request: pages.SignedInRequest, team: Team) -> pages.Answer:
 
 
 @pages.leads.act("team slug#members")
-def invite(request: pages.SignedInRequest, team: Team) -> pages.Answer:
+def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     address = request.POST.get("address", "")
     try:
         invited = team_acts.INVITE(team, request.user, address=address)
@@ -269,14 +267,14 @@ def invite(request: pages.SignedInRequest, team: Team) -> pages.Answer:
     return team_acts.INVITE.told(team, invited, {})
 
 
-def merging_of(team: Team, user: object) -> list[dict[str, Any]]:
+def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
     """By season in which a team may merge: what is asked of it and by it, and whom its lead could ask."""
     entered = Season.objects.filter(registrations__team=team, registrations__is_approved=True)
     lines = []
     for season in entered.filter(merge_until__gt=timezone.now()):
         proposals = merge_proposals(team).filter(season=season)
         own = season.registrations.get(team=team)
-        others: QuerySet[Team] = teams_to_ask(user, season).filter(registrations__is_approved=True)
+        others: QuerySet[models.Team] = teams_to_ask(user, season).filter(registrations__is_approved=True)
         lines.append(
             {
                 "season": season,

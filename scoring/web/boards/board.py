@@ -24,10 +24,7 @@ from citeboard.core.legal_pages import notices
 from citeboard.core.query import Choice
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
-from scoring.board import cache, visibility
-from scoring.board.charts import has_pairings, system_bars
-from scoring.board.comparisons import SIGNIFICANCE, VALUE, WAYS
-from scoring.board.confirming import Confirmation, Erratum, confirmation_of, errata_for
+from scoring.board import cache, charts, comparisons, confirming, human_columns, label_shares, visibility
 from scoring.board.counting import (
     Turnout,
     has_figures_beside,
@@ -38,8 +35,6 @@ from scoring.board.counting import (
 )
 from scoring.board.differences import chosen_systems, class_table, shown_classes
 from scoring.board.formatting import metric_label, name_as
-from scoring.board.human_columns import agreement_in_words, published_sheet
-from scoring.board.label_shares import has_labels, schemes_of
 from scoring.board.leak_budget import limits_in_words
 from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.board.snapshots import snapshots_of
@@ -51,17 +46,7 @@ from scoring.figures import Bars
 from scoring.models import Snapshot
 from scoring.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
-from scoring.web.boards.sections import (
-    CONFIDENCE,
-    COSTS,
-    DIFFERENCES,
-    DISCOURSE,
-    OUTSIDE,
-    OVER_TIME,
-    PAIRINGS,
-    PEOPLE,
-    Section,
-)
+from scoring.web.boards import sections as parts
 from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
 from tasks.models import Gold, Phase
@@ -237,16 +222,16 @@ class BoardFacts:
         return snapshots_of(self.phase, self.board.audience)
 
     @cached_property
-    def confirmation(self) -> Confirmation | None:
-        return confirmation_of(self.board)
+    def confirmation(self) -> confirming.Confirmation | None:
+        return confirming.confirmation_of(self.board)
 
     @cached_property
     def human_agreement(self) -> str:
         """How far the annotators agree whose ratings are columns of the board; nothing where none are."""
         if not self._has_ratings:
             return ""
-        sheet = published_sheet(self.phase, self.board.frozen_at)
-        return agreement_in_words(sheet) if sheet else ""
+        sheet = human_columns.published_sheet(self.phase, self.board.frozen_at)
+        return human_columns.agreement_in_words(sheet) if sheet else ""
 
     @cached_property
     def judged_columns(self) -> list[str]:
@@ -264,21 +249,21 @@ class BoardFacts:
         dimension, metric = shown_classes(board, BoardQuery())
         if not metric:
             return None
-        return system_bars(class_table(board, chosen_systems(board, ()), dimension, metric))
+        return charts.system_bars(class_table(board, chosen_systems(board, ()), dimension, metric))
 
     @cached_property
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[parts.Section]:
         has_costs, has_manual_scores = has_figures_beside(self.phase)
         has = {
-            DIFFERENCES: True,
-            PAIRINGS: has_pairings(self.board),
-            COSTS: has_costs,
-            OVER_TIME: sum(row.competes for row in self.board.rows) > 1,
-            OUTSIDE: has_manual_scores,
-            PEOPLE: self._has_ratings,
-            CONFIDENCE: has_labels(self.phase.task.task_type)
+            parts.DIFFERENCES: True,
+            parts.PAIRINGS: charts.has_pairings(self.board),
+            parts.COSTS: has_costs,
+            parts.OVER_TIME: sum(row.competes for row in self.board.rows) > 1,
+            parts.OUTSIDE: has_manual_scores,
+            parts.PEOPLE: self._has_ratings,
+            parts.CONFIDENCE: label_shares.has_labels(self.phase.task.task_type)
             and visibility.may_see_instances(self.phase, self.board.audience),
-            DISCOURSE: bool(schemes_of([column.name for column in self.board.columns])),
+            parts.DISCOURSE: bool(label_shares.schemes_of([column.name for column in self.board.columns])),
         }
         return [section for section, is_there in has.items() if is_there]
 
@@ -302,7 +287,7 @@ COUNTED = {
     Phase.Counting.SELECTED: gettext_lazy("The run that each team chose (none where it has not)"),
     Phase.Counting.PRIORITY: gettext_lazy("The first %(runs)s of each team by the priority that it gave"),
 }
-BY = {VALUE: gettext_lazy("value"), SIGNIFICANCE: gettext_lazy("significance")}
+BY = {comparisons.VALUE: gettext_lazy("value"), comparisons.SIGNIFICANCE: gettext_lazy("significance")}
 
 
 class Toggle(NamedTuple):
@@ -345,16 +330,8 @@ class BoardPage:
         return of_board(self.board, confirmation=self.facts.confirmation)
 
     @property
-    def bib_href(self) -> str:
-        return f"board.bib{self.address}"
-
-    @property
-    def errata(self) -> list[Erratum]:
-        return errata_for(self.phase, self.board.audience)
-
-    @property
-    def keep_href(self) -> str:
-        return f"cite/{self.address}"
+    def errata(self) -> list[confirming.Erratum]:
+        return confirming.errata_for(self.phase, self.board.audience)
 
     @property
     def is_ahead(self) -> bool:
@@ -385,7 +362,7 @@ class BoardPage:
 
     @property
     def ways(self) -> list[Choice]:
-        return self.query.choices("by", WAYS, self.query.by, lambda way: str(BY[way]))
+        return self.query.choices("by", comparisons.WAYS, self.query.by, lambda way: str(BY[way]))
 
     @property
     def toggles(self) -> list[Toggle]:
@@ -485,16 +462,8 @@ class BoardPage:
         return _("%(metric)s under the rules “%(rules)s”") % {"metric": metric, "rules": self.board.rules}
 
     @property
-    def unit(self) -> str:
-        return self.phase.task.unit
-
-    @property
     def ranking_label(self) -> str:
         return metric_label(self.board.ranking.metric) if self.board.ranking else ""
-
-    @property
-    def footnote(self) -> str:
-        return self.board.ranking.key if self.board.ranking else ""
 
     @property
     def untested(self) -> str:
@@ -512,7 +481,7 @@ class BoardPage:
         return headline(tables[0], text=self.query.text) if tables else None
 
     @property
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[parts.Section]:
         return self.facts.sections if self.shows_scores else []
 
     @property

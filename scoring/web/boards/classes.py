@@ -12,26 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import text_from
-from scoring.board import charts, label_shares
-from scoring.board.cache import HTML, phase_page
+from scoring.board import cache, charts, differences as by_class, label_shares
 from scoring.board.comparison_state import classes_seen
-from scoring.board.differences import (
-    CHOSEN_AT_FIRST,
-    DATA_SET,
-    EVERY,
-    MAX_IN_HEAT_MAP,
-    ClassTable,
-    System,
-    chosen_systems,
-    class_table,
-    hidden_classes,
-    in_order_of,
-    metrics_of,
-    offered_dimensions,
-    shown_classes,
-    system_head,
-    transfer_of,
-)
 from scoring.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
 from scoring.board.leaders import leaders_of
 from scoring.board.open_gold import reads_instances
@@ -73,19 +55,19 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
 
 def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     board.rows = board.systems
-    dimensions = offered_dimensions(board)
-    has_transfer = DATA_SET in dimensions and any(trained_on(row.card) for row in board.rows)
-    is_every = query.dimension == EVERY and len(dimensions) > 1
-    dimension, metric = shown_classes(board, query)
-    current = EVERY if is_every else dimension
+    dimensions = by_class.offered_dimensions(board)
+    has_transfer = by_class.DATA_SET in dimensions and any(trained_on(row.card) for row in board.rows)
+    is_every = query.dimension == by_class.EVERY and len(dimensions) > 1
+    dimension, metric = by_class.shown_classes(board, query)
+    current = by_class.EVERY if is_every else dimension
     context: dict[str, Any] = {"board": board, "metric": metric, "metric_label": metric_label(metric)}
     if not metric:
         return context | {"is_withdrawn": bool(dimension)}
-    chosen = chosen_systems(board, query.systems)
+    chosen = by_class.chosen_systems(board, query.systems)
     parts = [
         _part(board, chosen, own, metric, query)
         for own in (dimensions if is_every else [dimension])
-        if own == dimension or metric in metrics_of(board, own)
+        if own == dimension or metric in by_class.metrics_of(board, own)
     ]
     for part in parts:
         ending = f"-{part['dimension']}" if is_every else ""
@@ -94,20 +76,20 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     if reads:
         for part in parts:
             part["heat"] = replace(part["heat"], links=part["links"])
-    every = [EVERY] if len(dimensions) > 1 else []
+    every = [by_class.EVERY] if len(dimensions) > 1 else []
     return context | {
         "carried": query.pairs(dimension=current, metric=metric, systems=()),
         "dimensions": query.choices(
             "dimension",
             [*dimensions, *every],
             current,
-            lambda name: _("all of them") if name == EVERY else dimension_label(name),
+            lambda name: _("all of them") if name == by_class.EVERY else dimension_label(name),
         ),
-        "metrics": query.choices("metric", metrics_of(board, dimension), metric, metric_label),
+        "metrics": query.choices("metric", by_class.metrics_of(board, dimension), metric, metric_label),
         "rows": board.rows,
         "chosen": [row.submission for row in chosen],
         "plain_order": query.with_(order="") if query.order else "",
-        "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
+        "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
         "parts": parts,
         "is_every": is_every,
         "reads": reads,
@@ -121,8 +103,8 @@ def _part(
     board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
 ) -> dict[str, Any]:
     everywhere, table = (
-        _ordered(class_table(board, some, dimension, metric), query)
-        for some in (board.rows[:MAX_IN_HEAT_MAP], chosen)
+        _ordered(by_class.class_table(board, some, dimension, metric), query)
+        for some in (board.rows[: by_class.MAX_IN_HEAT_MAP], chosen)
     )
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
     pending = compared.filter(has_class_intervals=False).values_list("pk", flat=True)
@@ -130,12 +112,12 @@ def _part(
     best = leaders.significant
     rows = [row for row in table.systems if isinstance(row, Row)]
 
-    def leads(label: str, row: System) -> str:
+    def leads(label: str, row: by_class.System) -> str:
         assert isinstance(row, Row)
         asked = InstancesQuery(rules=board.rules, metric=metric, of_class=f"{dimension}:{label}")
         return reverse("submission-instances", args=[row.submission]) + asked.with_()
 
-    def cell(label: str, row: System) -> dict[str, Any]:
+    def cell(label: str, row: by_class.System) -> dict[str, Any]:
         low, high = table.intervals.get((label, row.evaluation), (None, None))
         return {
             "text": table.text(label, row),
@@ -157,7 +139,9 @@ def _part(
         "has_best": everywhere.higher_is_better is not None,
         "significant": leaders.is_known and charts.significant_in_words(everywhere, best),
         "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.hidden else 0,
-        "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
+        "heads": [
+            by_class.system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows
+        ],
         "lines": [
             {
                 "label": class_label(name.label),
@@ -175,13 +159,13 @@ def _part(
     }
 
 
-def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
+def _ordered(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTable:
     name = query.order.removeprefix("-")
     row = next(
         (system for system in table.systems if isinstance(system, Row) and str(system.submission) == name),
         None,
     )
-    return in_order_of(table, row, is_reversed=query.order.startswith("-")) if row else table
+    return by_class.in_order_of(table, row, is_reversed=query.order.startswith("-")) if row else table
 
 
 #: Each system against the gold of a data set with its own sentences there, or with its mean over all of them.
@@ -211,20 +195,20 @@ def discourse(request: HttpRequest, phase: Phase) -> Answer:
             return figure_file(context["figures"], query.figure)
         return render_to_string("boards/discourse.html", context, request)
 
-    content_type = figure_type(query.figure) if query.figure else HTML
-    return phase_page(request, phase, audience, query, body, content_type=content_type)
+    content_type = figure_type(query.figure) if query.figure else cache.HTML
+    return cache.phase_page(request, phase, audience, query, body, content_type=content_type)
 
 
 def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dict[str, Any]:
     scheme = query.scheme if query.scheme in schemes else schemes[0]
-    compared = board.rows[:MAX_IN_HEAT_MAP]
+    compared = board.rows[: by_class.MAX_IN_HEAT_MAP]
     evaluations = Evaluation.objects.select_related("phase__task").in_bulk(row.evaluation for row in compared)
     counted = [
         (row, counts)
         for row in compared
         if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme)) is not None
     ]
-    hidden = hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
+    hidden = by_class.hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
     datasets = [
         name
         for name in dict.fromkeys(name for _, own in counted for name in own.datasets)
@@ -233,7 +217,7 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
     dataset = query.dataset if query.dataset in datasets else ""
     named = [(row, own) for row, own in counted if row.submission in query.systems]
     with_labels = [(row, own) for row, own in counted if own.sentences(RUN)]
-    drawn = named[: label_shares.MAX_DRAWN] or (with_labels or counted)[:CHOSEN_AT_FIRST]
+    drawn = named[: label_shares.MAX_DRAWN] or (with_labels or counted)[: by_class.CHOSEN_AT_FIRST]
     wanted = {row.evaluation for row, _ in drawn}
     divergences = _divergences(counted, datasets, query.form)
     of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
@@ -252,7 +236,7 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
         "systems": [(row, row.evaluation in wanted) for row, _ in counted],
         "most": label_shares.MAX_DRAWN,
         "is_published": query.form == PUBLISHED,
-        "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
+        "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
         **divergences,
         **shares,
         "figures": {"divergences": divergences["heat"], "label-shares": shares["bars"]},
@@ -315,7 +299,7 @@ def transfer(request: HttpRequest, phase: Phase) -> Answer:
     """Numbers come from the board as the viewer may see it, and so does what a run's card says."""
     query = BoardQuery.of(request.GET)
     board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
-    matrix = transfer_of(board, query.metric)
+    matrix = by_class.transfer_of(board, query.metric)
     if matrix is None:
         raise Http404(_("No run of this board says on which data sets it was trained."))
     return {

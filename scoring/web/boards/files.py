@@ -16,10 +16,8 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
-from scoring.board import differences, exports, public_results
+from scoring.board import confirming, differences, exports, formatting, public_results
 from scoring.board.cache import SECONDS, digest_of, phase_page
-from scoring.board.confirming import confirmation_of, errata_for
-from scoring.board.formatting import interval, metric_label, rank_text, shown
 from scoring.board.human_columns import published_sheet
 from scoring.board.leaders import leaders_of
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
@@ -195,9 +193,9 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     ]
     return {
         "kept": stored,
-        "errata": errata_for(phase, audience_of(phase, request.user), stored.created_at),
+        "errata": confirming.errata_for(phase, audience_of(phase, request.user), stored.created_at),
         "citation": of_snapshot(stored),
-        "heads": [metric_label(column["metric"]) for column in columns],
+        "heads": [formatting.metric_label(column["metric"]) for column in columns],
         "keys": [column["key"] for column in columns],
         "lines": [_line(row, columns, is_compared=content["compared"]) for row in content["rows"]],
     }
@@ -228,12 +226,12 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
         value = around = ""
         if cell := row["scores"].get(column["name"]):
             told = {"is_infinite": cell.get("infinite", False), "withheld": cell.get("withheld", "")}
-            value = shown(cell["value"], column["scale"], **told)
-            around = interval(cell["low"], cell["high"], column["scale"])
+            value = formatting.shown(cell["value"], column["scale"], **told)
+            around = formatting.interval(cell["low"], cell["high"], column["scale"])
         numbers.append((value, around))
     return {
         "submission": row["submission"],
-        "rank": rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
+        "rank": formatting.rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
         "system": row["system"],
         "team": ", ".join(filter(None, (owner, contrastive))),
         "marks": [words for _, words in marks_of(row.get("card", {}))],
@@ -258,7 +256,7 @@ def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
-    return _bibtex(of_run(board, row, keep_cited(board), confirmation=confirmation_of(board)))
+    return _bibtex(of_run(board, row, keep_cited(board), confirmation=confirming.confirmation_of(board)))
 
 
 @phase_readers.page()
@@ -282,7 +280,7 @@ def board_card(request: HttpRequest, season: str, task: str, phase: str) -> Http
     runs = SeveralQuery.of(request.GET).runs
     places = public_results.public_places(found, runs) if runs else public_results.public_top(found)
     metric = next((place.metric for place in places if place.metric), None)
-    label = metric_label(metric) if metric else ""
+    label = formatting.metric_label(metric) if metric else ""
     heading = _("%(metric)s with its 95 %% interval") % {"metric": label} if metric else ""
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
@@ -313,7 +311,7 @@ def _card_row(place: public_results.FirstPlace) -> CardRow:
         rank=place.rank,
         name=place.system,
         beside=place.team or "",
-        text="" if place.value is None else shown(place.value, place.scale),
+        text="" if place.value is None else formatting.shown(place.value, place.scale),
         value=place.value,
         low=place.low,
         high=place.high,

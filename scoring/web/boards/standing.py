@@ -14,16 +14,11 @@ from django.views.decorators.http import require_safe
 from citeboard.core import storage
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
-from scoring.board import visibility
+from scoring.board import counting, gold_changes, open_gold, public_results, standings, visibility
 from scoring.board.cache import phase_page
 from scoring.board.confirming import confirmation_of
-from scoring.board.counting import gold_at, unsettled
 from scoring.board.formatting import metric_label
-from scoring.board.gold_changes import boards, changes
-from scoring.board.open_gold import may_have_gold, open_run
-from scoring.board.public_results import names_publicly, system_slug
 from scoring.board.query import BoardQuery
-from scoring.board.standings import Board, UnknownRules, standing_of
 from scoring.comparison.reading import rights_to
 from scoring.exchange.citations import of_run
 from scoring.exchange.data_sets import open_labels, write_labels
@@ -45,7 +40,7 @@ from tasks.seasons.access import phase_for
 
 @phase_readers.page("boards/standing.html")
 def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
-    its_place = standing_of(phase, request.user, submission)
+    its_place = standings.standing_of(phase, request.user, submission)
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
@@ -67,13 +62,13 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "run": run,
         "shows_teams": visibility.shows_teams(phase, board.audience),
         "run_card": card_lines(row.card),
-        "has_public_page": bool(row.team_slug) and names_publicly(phase),
-        "system_slug": system_slug(row.system),
+        "has_public_page": bool(row.team_slug) and public_results.names_publicly(phase),
+        "system_slug": public_results.system_slug(row.system),
         "groups": groups,
         "place": board.place_of(row),
         "recomputations": recomputations(phase, request.user, run, board.gold),
         "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
-        "gives_gold": may_have_gold(phase, request.user),
+        "gives_gold": open_gold.may_have_gold(phase, request.user),
         "gives_labels": bool(open_labels(phase, request.user)),
         "confirmation": confirmation,
         "citation": of_run(board, row, confirmation=confirmation),
@@ -85,7 +80,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     }
 
 
-def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]:
+def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, list[Explained]]]:
     task = board.phase.task
     known = Evaluation.objects.known_at(board.frozen_at).filter(submission=run, gold=board.gold)
     newest = {own.rules: own for own in known.order_by("id").prefetch_related("scores")}
@@ -105,7 +100,7 @@ def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) 
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     own = Gold.objects.filter(task=found.task_id, split=found.split, number=number).first()
-    if own is None or not may_have_gold(found, person, own):
+    if own is None or not open_gold.may_have_gold(found, person, own):
         raise Http404(_("The gold of this phase is not given out."))
     name = f"{season}-{task}-{own.split}-gold-v{number}.zip"
     return download(request, storage.gold, own.file, filename=name, content_type="application/zip")
@@ -118,7 +113,7 @@ def standing_run(
     """The file of a run that stands on the board, where the gold is given out too."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
-    run = open_run(found, person, submission)
+    run = open_gold.open_run(found, person, submission)
     if run is None:
         raise Http404(_("The runs of this board are not given out."))
     name = f"{season}-{task}-{run.pk}-{run.neutral_filename}"
@@ -146,7 +141,7 @@ def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
 
 def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | None) -> list[dict[str, str]]:
     """How to get the run's numbers under each rule set; without a command ``lacking`` says why."""
-    if gold is None or open_run(phase, viewer, run.pk) is None:
+    if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
     found = Evaluation.objects.filter(submission=run, gold=gold).order_by("id").prefetch_related("scores")
     by_rules = {evaluation.rules: evaluation for evaluation in found}
@@ -214,7 +209,7 @@ def _context(
 ) -> dict[str, Any]:
     versions = list(Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number"))
     at = visibility.frozen_at(phase, audience)
-    stood = gold_at(phase, at) if at else None
+    stood = counting.gold_at(phase, at) if at else None
     if at is not None:
         versions = [version for version in versions if stood is not None and version.number <= stood.number]
     wanted = query.gold or (versions[0].number if versions else None)
@@ -222,8 +217,8 @@ def _context(
     if gold is None:
         raise Http404(_("There is no such version of the gold of this phase."))
     try:
-        two = boards(phase, request.user, gold, query.rules, audience)
-    except UnknownRules as unknown:
+        two = gold_changes.boards(phase, request.user, gold, query.rules, audience)
+    except standings.UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
     context: dict[str, Any] = {
         **place_of(phase),
@@ -233,7 +228,7 @@ def _context(
     if not two:
         return context
     before, after = two
-    lines = changes(before, after)
+    lines = gold_changes.changes(before, after)
     return context | {
         "before": before.gold,
         "rules": after.rules,
@@ -241,5 +236,5 @@ def _context(
         "lines": lines,
         "moved": sum(bool(line["moved"]) for line in lines),
         "metric": metric_label(after.ranking.metric) if after.ranking else "",
-        "left": unsettled(phase, gold).count(),
+        "left": counting.unsettled(phase, gold).count(),
     }

@@ -24,15 +24,8 @@ from scoring.ops.doctor import needs_of
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web import pages
 from scoring.web.organise.overview import lines
-from scoring.worker import baseline_runs, rescoring
+from scoring.worker import baseline_runs, entailment_labels as labels, rescoring
 from scoring.worker.background import Kind
-from scoring.worker.entailment_labels import (
-    label_lines,
-    models_of_season,
-    open_pairs,
-    pairs_left,
-    waiting_jobs,
-)
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
@@ -169,7 +162,7 @@ MAX_NUMBER = 18
 
 
 def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
-    names, waiting = models_of_season(season), _waiting(season)
+    names, waiting = labels.models_of_season(season), _waiting(season)
     imports = LabelImport.objects.filter(
         Q(model__season=None) | Q(model__season=season), model__name__in=names
     )
@@ -181,7 +174,7 @@ def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
         ],
         "models": [_line(name, season) for name in names],
         "page": pages.leaf(request, waiting, AT_A_TIME),
-        "open": pairs_left(waiting),
+        "open": labels.pairs_left(waiting),
         "imports": imports.select_related("model", "imported_by")[:IMPORTS_SHOWN],
     }
 
@@ -192,7 +185,7 @@ models = pages.fills(
 
 
 def _waiting(season: Season) -> QuerySet[PendingLabels]:
-    return waiting_jobs().filter(job__submission__phase__task__season=season)
+    return labels.waiting_jobs().filter(job__submission__phase__task__season=season)
 
 
 def _line(name: str, season: Season) -> dict[str, Any]:
@@ -211,7 +204,7 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     if run:
         is_number = run.isdecimal() and len(run) < MAX_NUMBER
         waiting = waiting.filter(job__submission=int(run)) if is_number else waiting.none()
-    open_ones = open_pairs(list(waiting), is_next_only="next" in request.GET)
+    open_ones = labels.open_pairs(list(waiting), is_next_only="next" in request.GET)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
     return _lines_file(lines, f"{season.slug}-pairs.jsonl")
 
@@ -220,11 +213,11 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
 def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     """The labels of a model that decide the season's runs, its own and shared ones, by digests alone."""
     name = request.GET.get("model", "")
-    is_asked_for = name in models_of_season(season)
+    is_asked_for = name in labels.models_of_season(season)
     deciding = list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
     if not deciding:
         raise Http404(acts.NO_LABELS)
-    return _lines_file(label_lines(deciding), "labels.jsonl")
+    return _lines_file(labels.label_lines(deciding), "labels.jsonl")
 
 
 def _lines_file(lines: Iterable[str], name: str) -> HttpResponseBase:

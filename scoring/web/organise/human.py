@@ -14,10 +14,9 @@ from scoring.acts import gold as acts, human
 from scoring.background.kinds import jobs_of, run_to_judge
 from scoring.board.formatting import dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
-from scoring.human import outcome
+from scoring.human import outcome, ratings
 from scoring.human.claim_review import agreement_of
 from scoring.human.outcome import Agreement, means_by_class
-from scoring.human.ratings import RatingsRefused, all_disputed, texts_of
 from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
 from scoring.models import CRITERIA, JudgedRun, Sheet
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
@@ -67,7 +66,7 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
     could_show = sheet.is_open and not sheet.has_references and could_show_references(sheet)
     return {
         "phase": sheet.phase,
-        "texts": texts_of(sheet).count(),
+        "texts": ratings.texts_of(sheet).count(),
         "instances": sheet.instances.count(),
         "annotators": annotators,
         "agreement": [_agreement(name, found) for name, found in outcome.agreement(sheet).items()],
@@ -77,7 +76,7 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "unfinished": outcome.unfinished(sheet) if sheet.is_open else [],
         "has_ratings": has_ratings,
         "could_show_references": could_show and not has_ratings,
-        "in_dispute": len(all_disputed(sheet)),
+        "in_dispute": len(ratings.all_disputed(sheet)),
         "distance_form": human.DistanceForm(initial={"distance": sheet.adjudicated_from}),
         "form": human.AnnotatorForm(),
         "ratings_form": human.RatingsForm(),
@@ -120,7 +119,7 @@ def bring_ratings(request: pages.SignedInRequest, season: Season, sheet: Sheet) 
             form.add_error("name", sentence(refused))
         except UploadTooLarge as refused:
             form.add_error("file", sentence(refused))
-        except RatingsRefused as refused:
+        except ratings.RatingsRefused as refused:
             problems = refused.problems
     return _refused(request, sheet, ratings_form=form, problems=problems[:200])
 

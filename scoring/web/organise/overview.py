@@ -13,8 +13,7 @@ from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
 from citeboard.core.query import Query, search_from, text_from, whole_number
 from citeboard.core.words import sentence
-from scoring.acts import phases as acts
-from scoring.acts.seasons import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK, UNDO
+from scoring.acts import phases as acts, seasons
 from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
 from scoring.board.formatting import metric_label, score_text
 from scoring.board.manual_scores import lines_of
@@ -48,8 +47,8 @@ def organise(request: HttpRequest, season: Season) -> pages.Answer:
     }
 
 
-acknowledge_failure = pages.does(ACKNOWLEDGE, "organise season")
-revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season")
+acknowledge_failure = pages.does(seasons.ACKNOWLEDGE, "organise season")
+revoke_acknowledgement = pages.does(seasons.TAKE_ACKNOWLEDGEMENT_BACK, "organise season")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +143,7 @@ def _after(request: HttpRequest, change: AuditEntry, said: object) -> HttpRespon
     return redirect("organise-history", season.slug) if season else redirect("home")
 
 
-undo_entry = pages.does(UNDO, "organise-history season", then=_after)
+undo_entry = pages.does(seasons.UNDO, "organise-history season", then=_after)
 
 
 @pages.organisers.page("organise/phases.html", "phases")

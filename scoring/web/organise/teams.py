@@ -12,8 +12,7 @@ from django.views.decorators.cache import never_cache
 from citeboard.core.plain_text import plain
 from citeboard.teams.access import members_in_order
 from citeboard.teams.models import ASKED_BY_TERMS
-from scoring.acts import seasons as acts
-from scoring.acts.phases import GIVE_TRIES, TAKE_TRIES_BACK
+from scoring.acts import phases, seasons as acts
 from scoring.acts.rehearsal import perform
 from scoring.board.exports import csv_text
 from scoring.ops.group_mails import sent_mails
@@ -67,7 +66,7 @@ def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer
 
 
 extra_tries = pages.fills(
-    GIVE_TRIES,
+    phases.GIVE_TRIES,
     "organise/extra_tries.html",
     "teams",
     at="team",
@@ -77,7 +76,7 @@ extra_tries = pages.fills(
         )
     },
 )
-revoke_tries = pages.does(TAKE_TRIES_BACK, "organise-tries season")
+revoke_tries = pages.does(phases.TAKE_TRIES_BACK, "organise-tries season")
 
 
 def _to_people(

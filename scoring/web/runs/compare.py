@@ -14,10 +14,8 @@ from scoring.board.formatting import class_label, dimension_label, interval, met
 from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.board.visibility import audience_of, may_see_instances
-from scoring.comparison import contenders
-from scoring.comparison.pages import class_part, instance_part, test_part
+from scoring.comparison import contenders, pages, reading
 from scoring.comparison.paired_scores import Busy, tests, two
-from scoring.comparison.reading import MAX_RUNS, Line, Several, may_read, several
 from scoring.exchange.figure_files import figure_response
 from scoring.web.pages import Answer, phase_readers, place_of
 from tasks.models import Phase
@@ -72,17 +70,17 @@ def _compared(
     try:
         told = tests(pair, at_once=query.tests)
         found = {
-            "tests": test_part(pair, told, query),
-            "classes": class_part(pair, chosen[0].system, chosen[1].system, query, board.audience),
+            "tests": pages.test_part(pair, told, query),
+            "classes": pages.class_part(pair, chosen[0].system, chosen[1].system, query, board.audience),
             "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
             "gold": board.gold,
         }
-        if pair.pooled and may_read(board.phase, viewer, [pair.a, pair.b]) is not None:
+        if pair.pooled and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None:
             own = contenders.ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
             found["read"] = own.with_()
         if may_see_instances(board.phase, audience_of(board.phase, viewer)):
             both = replace(query, a=chosen[0].run, b=chosen[1].run)
-            found["instances"] = instance_part(pair, both)
+            found["instances"] = pages.instance_part(pair, both)
     except WithheldStatistics:
         return {"is_withheld": True}, 200
     except Unreadable:
@@ -95,20 +93,20 @@ def _compared(
 @phase_readers.page()
 def compare_several(request: HttpRequest, phase: Phase) -> Answer:
     query = contenders.SeveralQuery.of(request.GET)
-    sides = several(phase, request.user, query)
+    sides = reading.several(phase, request.user, query)
     response = render(request, "runs/compare_several.html", {**place_of(phase), **_several(sides, query)})
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _several(sides: Several, query: contenders.SeveralQuery) -> dict[str, Any]:
+def _several(sides: reading.Several, query: contenders.SeveralQuery) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
     pair = contenders.CompareQuery(rules=query.rules, gold=query.gold, a=first.run if first else None)
     return {
         "board": sides.board,
         "sides": sides,
         "chosen": [run.run for run in (*sides.runs, *sides.missing)],
-        "max_runs": MAX_RUNS,
+        "max_runs": reading.MAX_RUNS,
         "carried": query.pairs(runs=()),
         "rule_sets": query.choices("rules", sides.board.phase.task.rules, sides.board.rules),
         "heads": [
@@ -123,7 +121,7 @@ def _several(sides: Several, query: contenders.SeveralQuery) -> dict[str, Any]:
     }
 
 
-def _several_line(line: Line, label: str) -> dict[str, Any]:
+def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
     return {
         "label": label,
         "n": line.n,

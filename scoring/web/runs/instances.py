@@ -10,27 +10,14 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
-from scoring.board import visibility
+from scoring.board import standings, visibility
 from scoring.board.comparisons import Unreadable
 from scoring.board.exports import csv_text
 from scoring.board.formatting import class_label, dimension_label, metric_label, shown
 from scoring.board.query import board_of
-from scoring.board.standings import Column, Row
+from scoring.comparison import reading as readings
 from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
 from scoring.comparison.drawing import Line, claim_lines, drawn, kind_label
-from scoring.comparison.reading import (
-    ORDERS,
-    SWAPPED,
-    WHICH,
-    Page,
-    ReadInstance,
-    Rights,
-    others_of,
-    read_all,
-    read_own,
-    read_two,
-    rights_to,
-)
 from scoring.exchange.formats import ZIP, with_samples
 from scoring.exchange.results import Results
 from scoring.exchange.workbook import XLSX, workbook
@@ -42,22 +29,22 @@ from scoring.web.pages import Answer, Pages, attachment, phase_readers, place_of
 from tasks.models import Phase, Season, Submission
 from tasks.types.base import current_rules
 
-LABELS = ORDERS | WHICH
+LABELS = readings.ORDERS | readings.WHICH
 TABLES = {CSV_FILE: "CSV", WORKBOOK: "Excel"}
 
 
-def _with_rights(viewer: object, pk: int) -> tuple[Submission, Rights]:
+def _with_rights(viewer: object, pk: int) -> tuple[Submission, readings.Rights]:
     run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
     seasons, rights = Season.objects.visible_to(viewer), None
     if run is not None and seasons.filter(pk=run.phase.task.season_id).exists():
-        rights = rights_to(run, viewer)
+        rights = readings.rights_to(run, viewer)
     if run is None or rights is None:
         raise Http404(_("There are no answers for you to see at this address."))
     return run, rights
 
 
 @Pages(_with_rights, "pk", is_public=True).page()
-def instances(request: HttpRequest, readable: tuple[Submission, Rights]) -> Answer:
+def instances(request: HttpRequest, readable: tuple[Submission, readings.Rights]) -> Answer:
     run, rights = readable
     audience = visibility.audience_of(run.phase, request.user)
     evaluations = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
@@ -78,7 +65,7 @@ def instances(request: HttpRequest, readable: tuple[Submission, Rights]) -> Answ
         "rule_sets": query.choices("rules", evaluations, rules),
     }
     try:
-        page = read_own(own, rights, query, lambda: others_of(run.phase, request.user, own))
+        page = readings.read_own(own, rights, query, lambda: readings.others_of(run.phase, request.user, own))
     except Unreadable:
         return private(render(request, "runs/instances.html", context))
     if page is None:
@@ -93,8 +80,8 @@ def instances(request: HttpRequest, readable: tuple[Submission, Rights]) -> Answ
 
 
 def _record_of(
-    run: Submission, viewer: object, own: Evaluation, page: Page
-) -> tuple[Results, Row, Column] | None:
+    run: Submission, viewer: object, own: Evaluation, page: readings.Page
+) -> tuple[Results, standings.Row, standings.Column] | None:
     """Its row of the board and the column of the page's metric; None where its values are not shown."""
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
@@ -110,7 +97,7 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
     query = ReadQuery.of(request.GET)
     context: dict[str, Any] = place_of(phase)
     try:
-        read = read_two(phase, request.user, query)
+        read = readings.read_two(phase, request.user, query)
     except Unreadable:
         return private(render(request, "runs/instances.html", context))
     a, b = read.chosen
@@ -122,7 +109,7 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
         "rules": read.board.rules,
         "gold": read.board.gold,
         "compare": bare.with_(),
-        "swapped": query.with_(a=b.run, b=a.run, which=SWAPPED.get(query.which, query.which)),
+        "swapped": query.with_(a=b.run, b=a.run, which=readings.SWAPPED.get(query.which, query.which)),
         "has_claims": all(
             has_claims(side) and visibility.may_see_claims(side.submission, request.user, stands=True)
             for side in (read.pair.a, read.pair.b)
@@ -139,7 +126,7 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
     board = board_of(phase, request.user, query.rules, None)
     context: dict[str, Any] = place_of(phase) | {"rules": board.rules, "gold": board.gold, "is_all": True}
     try:
-        page = read_all(board, request.user, query)
+        page = readings.read_all(board, request.user, query)
     except Unreadable:
         return private(render(request, "runs/instances.html", context))
     if page is None:
@@ -155,7 +142,7 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
 
 def _answer(
     request: HttpRequest,
-    page: Page,
+    page: readings.Page,
     query: InstancesQuery,
     names: Mapping[str, str],
     context: dict[str, Any],
@@ -210,7 +197,7 @@ def _answer(
     return private(render(request, "runs/instances.html", context))
 
 
-def _claims(page: Page, runs: Sequence[str]) -> dict[str, dict[str, list[Line]]]:
+def _claims(page: readings.Page, runs: Sequence[str]) -> dict[str, dict[str, list[Line]]]:
     """By run and instance, where the values of the metrics that look at them are shown."""
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
@@ -223,8 +210,8 @@ def _claims(page: Page, runs: Sequence[str]) -> dict[str, dict[str, list[Line]]]
 
 
 def _line(
-    instance: ReadInstance,
-    page: Page,
+    instance: readings.ReadInstance,
+    page: readings.Page,
     runs: Sequence[str],
     claims: Mapping[str, Mapping[str, Sequence[Line]]],
     metrics: Mapping[str, Metric],
@@ -265,7 +252,7 @@ def _value(value: float, metric: Metric) -> str:
     return shown(value if math.isfinite(value) else None, metric.scale, is_infinite=math.isinf(value))
 
 
-def _table(page: Page, runs: Sequence[str]) -> Iterator[list[object]]:
+def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
     """The heads, then every instance that is chosen, with what the reader may see of it."""
     reading = page.reading
     metrics = [metric.name for metric in reading.metrics] if reading.rights.values else []

@@ -15,27 +15,24 @@ from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import Membership, User
 from scoring.acts import runs
-from scoring.board import visibility
+from scoring.board import manual_scores, visibility
 from scoring.board.confirming import why_not
 from scoring.board.differences import hidden_classes
 from scoring.board.gold_changes import change_of_run
 from scoring.board.label_shares import run_shares
 from scoring.board.leak_budget import limits_in_words
-from scoring.board.manual_scores import entered_of, reported_of
 from scoring.board.standings import standing_of
 from scoring.comparison.reading import rights_to
 from scoring.models import Receipt
-from scoring.runs import results
+from scoring.runs import results, team_view
 from scoring.runs.claims import has_claims, page_of
 from scoring.runs.confirming import result_of
 from scoring.runs.progress import Progress, progress_of, received_alone
 from scoring.runs.results import latest_evaluations, reliability, untold_lines
-from scoring.runs.team_view import RECEIVED, as_told, events, hides_outcome
 from scoring.web.pages import Answer, Pages, SignedInRequest, does, place_of
 from scoring.worker.rescoring import ENDED
 from tasks.gold.secrecy import secrecy_of
-from tasks.models import Phase, Submission
-from tasks.models.run_cards import CARD, card_lines
+from tasks.models import Phase, Submission, run_cards
 from tasks.seasons.access import may_organise
 from tasks.seasons.cards import card
 from tasks.submissions.forms import CardForm
@@ -61,11 +58,11 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
     return {
         **_context(request, run, progress_of(run)),
         **confirming(run, request.user),
-        "team_reported": reported_of(run),
-        "entered": entered_of(run) if visibility.may_see_scores(run, request.user) else [],
-        "events": events(run, request.user),
+        "team_reported": manual_scores.reported_of(run),
+        "entered": manual_scores.entered_of(run) if visibility.may_see_scores(run, request.user) else [],
+        "events": team_view.events(run, request.user),
         "may_describe": _is_member(run, request.user),
-        "run_card": card_lines(run.card),
+        "run_card": run_cards.card_lines(run.card),
         "card_form": CardForm(initial=run.card, auto_id="run-%s"),
     }
 
@@ -109,12 +106,12 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             request.user,
             description=posted.get("description", ""),
             links=posted.get("links", "").splitlines(),
-            card={**run.card, **{name: posted[name] for name in CARD if name in posted}},
+            card={**run.card, **{name: posted[name] for name in run_cards.CARD if name in posted}},
         )
     except ValidationError as faults:
         # Each with the name of its field, since the page has many.
         told = [
-            f"{CARD[name].label if name in CARD else name}: {'; '.join(errors)}"
+            f"{run_cards.CARD[name].label if name in run_cards.CARD else name}: {'; '.join(errors)}"
             for name, errors in faults.message_dict.items()
         ]
         raise ValidationError(told) from faults
@@ -156,8 +153,8 @@ def _per_cent(progress: Progress) -> int | None:
 
 def _seen(run: Submission, progress: Progress, user: object) -> str:
     """What a page that shows the run's status says that it shows; the same as long as nothing changes."""
-    if hides_outcome(run, user):
-        return RECEIVED
+    if team_view.hides_outcome(run, user):
+        return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"
     return "-".join([run.status, since, str(_per_cent(progress)), progress.sentence, _pause(run)])
 
@@ -197,10 +194,10 @@ def _context(request: SignedInRequest, run: Submission, progress: Progress) -> d
     }
     if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
         context |= _result(request, run)
-    if hides_outcome(run, user):
+    if team_view.hides_outcome(run, user):
         told = received_alone(run)
         context |= {
-            "submission": as_told(run, user),
+            "submission": team_view.as_told(run, user),
             "progress": told,
             "per_cent": None,
             "may_cancel": False,

@@ -33,8 +33,7 @@ from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
 from scoring.board.visibility import viewer_of
 from scoring.comparison.drawing import ASKED, drawn_example
-from scoring.exchange import linked_data
-from scoring.exchange.citations import of_season, of_task
+from scoring.exchange import citations, linked_data
 from scoring.exchange.data_sets import released_phases
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Sheet
@@ -127,7 +126,7 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
     return {
         "season": found,
         "line": line,
-        "citation": of_season(found),
+        "citation": citations.of_season(found),
         "is_reproduced": any(is_reproduced(task.task) for task in line.tasks),
         "registrations": registrations,
         "public_teams": _public_teams(found, registrations, is_everybodys=not is_helper),
@@ -301,7 +300,7 @@ def task(request: HttpRequest, task: Task) -> Answer:
         "task": task,
         "card": card(task).html(task),
         "example": drawn_example(task.task_type),
-        "citation": of_task(task),
+        "citation": citations.of_task(task),
         "is_released": bool(released),
         "described": linked_data.data_set_in_page(task, released) if released else "",
         "has_trec": task.task_type.trec is not None,
