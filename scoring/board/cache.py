@@ -11,8 +11,7 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.timezone import now
 from django.utils.translation import get_language
 
-from citeboard.core.instruments import PAGES
-from citeboard.core.legal_pages import notices
+from citeboard.core import instruments, legal_pages
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.board.counting import organisers_in_teams
@@ -68,7 +67,7 @@ def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -
 def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
     """A strong validator. Parameters that no view reads change no page, so they are no part of it."""
     part = bool(request.headers.get("HX-Request"))
-    foot = [notice.name for notice in notices()]
+    foot = [notice.name for notice in legal_pages.notices()]
     return f'"{digest_of(facts, request.path, query, part, get_language(), release(), foot)}"'
 
 
@@ -104,7 +103,7 @@ def answered(
         )
         response["ETag"] = tag
     else:
-        PAGES.labels("reader").inc()
+        instruments.PAGES.labels("reader").inc()
     if _person(request) is None:
         response["Cache-Control"] = "no-cache"
     elif is_public:
@@ -118,7 +117,7 @@ def _kept(
 ) -> tuple[bytes, str]:
     entry: tuple[bytes, str] | None = None if _person(request) else caches["pages"].get(tag)
     if entry is not None:
-        PAGES.labels("cache").inc()
+        instruments.PAGES.labels("cache").inc()
         return entry
     page = _made(body)
     entry = page, f'"{hashlib.sha256(page).hexdigest()[:32]}"' if hides() else tag
@@ -128,7 +127,7 @@ def _kept(
 
 
 def _made(body: Callable[[], str | bytes]) -> bytes:
-    PAGES.labels("made").inc()
+    instruments.PAGES.labels("made").inc()
     page = body()
     return page.encode() if isinstance(page, str) else page
 

@@ -20,8 +20,7 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.core.words import counted, in_decimals, listed, thousands
 from scoring.board.formatting import metric_label, shown
-from scoring.metrics import Metric, metrics_of
-from scoring.metrics.base import finite
+from scoring.metrics import Metric, base, metrics_of
 from scoring.models import Comparison, Evaluation
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
@@ -94,9 +93,10 @@ def compared(
         for place, result in zip(places, results, strict=True):
             first, second = sorted((one, others[place]), key=lambda evaluation: evaluation.pk)
             found = {
-                "difference": finite(result.difference), "error": finite(result.error), "low": result.low,
-                "high": result.high, "p": finite(result.test.p), "test": result.test.kind,
-                "trials": result.test.trials, "units": result.units, "seed": significance.SEED,
+                "difference": base.finite(result.difference), "error": base.finite(result.error),
+                "low": result.low, "high": result.high, "p": base.finite(result.test.p),
+                "test": result.test.kind, "trials": result.test.trials, "units": result.units,
+                "seed": significance.SEED,
             }  # fmt: skip
             rows.append(Comparison(first=first, second=second, metric=metric.name, **found))
     return rows

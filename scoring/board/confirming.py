@@ -12,9 +12,7 @@ from django.utils import timezone, translation
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core import audit
-from citeboard.core.middleware import ENGLISH
-from citeboard.core.plain_text import check_length
+from citeboard.core import audit, middleware, plain_text
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.counting import CountingRun, board_gold, counting_runs
@@ -22,8 +20,7 @@ from scoring.board.standings import Board, significant
 from scoring.board.visibility import Audience, Visibility, shows_run_counts, visibility_of
 from scoring.models import ResultConfirmation, Score
 from tasks.gold.secrecy import shows_scores
-from tasks.models import Gold, Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models import Gold, Phase, Submission, seasons
 from tasks.seasons.phase_acts import locked_phase
 
 State = ResultConfirmation.State
@@ -70,7 +67,7 @@ class Confirmation:
     @property
     def sentence(self) -> str:
         """For tables and citations, which are English whatever their reader's language, without a stop."""
-        with translation.override(ENGLISH):
+        with translation.override(middleware.ENGLISH):
             return f"Results are {self.words}"
 
     @property
@@ -185,13 +182,13 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
     if not text:
         raise ValidationError({"text": _("say what was wrong, and what holds now")})
     words = _("the text has %(characters)s characters; at most %(most)s fit")
-    check_length("text", text, MAX_TEXT, words)
+    plain_text.check_length("text", text, MAX_TEXT, words)
     at = timezone.now()
     with transaction.atomic():
         locked = locked_phase(phase)
         locked.errata.append({"at": at.isoformat(), "text": text})
         locked.save(update_fields=["errata"])
-        bump_version(locked.pk)
+        seasons.bump_version(locked.pk)
         audit.record(
             "erratum",
             actor=by,

@@ -15,8 +15,7 @@ from scoring.board.manual_scores import ManualScores, manual_scores_of, written
 from scoring.board.public_results import Overall
 from scoring.board.query import TableChoice, chosen_columns
 from scoring.board.standings import Board, Row
-from tasks.models import Season
-from tasks.models.run_cards import CARD
+from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
 
 _COMMON = ("rank", "ranks", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
@@ -103,7 +102,7 @@ def heads_and_lines(
     board: Board, rows: Sequence[Row], of_teams: TeamFigures
 ) -> tuple[list[object], Iterator[Iterator[object]]]:
     reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
-    card_fields = [name for name in CARD if any(name in row.card for row in rows)]
+    card_fields = [name for name in run_cards.CARD if any(name in row.card for row in rows)]
     entered = manual_scores_of(board, rows)
     confirmation = confirmation_of(board)
     has_organisers = any(row.has_organiser for row in rows)

@@ -12,8 +12,7 @@ from django.utils.translation import get_language, gettext, pgettext
 from citeboard.core.words import in_decimals, thousands
 from scoring.models import Score
 from tasks.models import Task
-from tasks.types import task_types
-from tasks.types.columns import CLASS_WORDS
+from tasks.types import columns, task_types
 
 #: Parts of metric names that are not plain words.
 PARTS = {
@@ -84,7 +83,7 @@ _NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
 def class_label(label: str) -> str:
     """A class in the language of the reader; data and addresses have it as it is."""
     words = _NUMBER.sub("%s", label)
-    if words not in CLASS_WORDS:
+    if words not in columns.CLASS_WORDS:
         return label
     return pgettext("class", words) % tuple(_NUMBER.findall(label))
 

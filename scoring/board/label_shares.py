@@ -15,8 +15,7 @@ from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.formatting import shown
 from scoring.figures import Bars, HeatMap, Measured, Series
-from scoring.metrics import known_metric, metrics_of, of_labels
-from scoring.metrics.base import Floats
+from scoring.metrics import base, known_metric, metrics_of, of_labels
 from scoring.metrics.discourse import (
     GOLD,
     RUN,
@@ -120,7 +119,7 @@ class LabelCounts:
 
     labels: tuple[str, ...]
     datasets: tuple[str, ...]
-    counts: Floats
+    counts: base.Floats
     sources: Mapping[tuple[str, Source], int]
 
     def shares(self, side: int, dataset: str = "") -> list[float | None]:
@@ -136,8 +135,8 @@ class LabelCounts:
         """The run's macro average over the data sets against the gold there; NaN where undefined."""
         return float(divergence(macro_average(self.counts[:, RUN]), shares(self._of(GOLD, dataset))))
 
-    def _of(self, side: int, dataset: str) -> Floats:
-        side_counts: Floats = self.counts[:, side]
+    def _of(self, side: int, dataset: str) -> base.Floats:
+        side_counts: base.Floats = self.counts[:, side]
         if not dataset:
             return np.asarray(side_counts.sum(axis=0))
         if dataset not in self.datasets:

@@ -14,8 +14,7 @@ from scoring.board.comparisons import AT_A_TIME, MAX_ROWS, StatisticsAway, Unrea
 from scoring.board.standings import Board, Row
 from scoring.metrics import OF_LABELS, Metric, known_metric, metrics_by
 from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
-from scoring.offline.compare import paired
-from scoring.offline.evaluate import Measurements, Statistics
+from scoring.offline import compare, evaluate
 from scoring.stats.breakdown import classes
 from scoring.stats.significance import ALPHA, SEED, holm, randomisation_tests, trials_for
 
@@ -129,11 +128,11 @@ def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
 class Matrices:
     statistic: str
     dimension: str
-    _kept: OrderedDict[int, tuple[Statistics, Mapping[str, NDArray[np.intp]]]] = field(
+    _kept: OrderedDict[int, tuple[evaluate.Statistics, Mapping[str, NDArray[np.intp]]]] = field(
         default_factory=OrderedDict
     )
 
-    def rows(self, evaluation: Evaluation, label: str | None) -> Measurements:
+    def rows(self, evaluation: Evaluation, label: str | None) -> evaluate.Measurements:
         """Those of a class, or all."""
         if evaluation.pk not in self._kept:
             statistics = statistics_of(evaluation, [self.statistic])
@@ -193,7 +192,7 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
 
     def tests_of(some: Sequence[Evaluation]) -> list[float]:
         rows = matrices.rows(best, where)
-        pairs = [paired(own, rows, matrices.rows(other, where)) for other in some]
+        pairs = [compare.paired(own, rows, matrices.rows(other, where)) for other in some]
         units = max(len(pair.a) for pair in pairs)
         most = trials_for(units, len(others))
         tests = randomisation_tests(pairs, trials=trials_for(units), max_trials=most, seed=SEED)

@@ -9,9 +9,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.words import counted, thousands
-from scoring.board.differences import hidden_classes
-from scoring.board.monthly_ranks import times_a_year
-from scoring.board.visibility import Audience
+from scoring.board import differences, monthly_ranks, visibility
 from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, Phase
@@ -24,7 +22,7 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
         if phase.has_end:
             yield _("When the phase has ended, runs are ranked by the rest.")
         else:
-            yield _ranks_in_words(times_a_year(phase))
+            yield _ranks_in_words(monthly_ranks.times_a_year(phase))
     if phase.ladder and now() < phase.takes_runs_until:
         yield _(
             "While runs are taken a team is told a new score only where its run is better than its best one "
@@ -152,7 +150,7 @@ def budget_of(phase: Phase) -> Budget | None:
     bits: float | None = None
     if public:
         # Of the private part nothing but ranks is told until the end.
-        bits = bits_by_ranks(times_a_year(phase), teams + 1)
+        bits = bits_by_ranks(monthly_ranks.times_a_year(phase), teams + 1)
     elif tries is not None:
         bits = bits_by_ladder(tries, gold.instances) if phase.ladder else bits_told(tries, sizes)
     return Budget(
@@ -192,7 +190,7 @@ def _sizes(phase: Phase, gold: Gold) -> list[int]:
     sizes = [gold.instances for rules in phase.task.rules for _metric in kind.metrics_of(rules, options)]
     newest = phase.evaluations.filter(gold=gold, withheld="").order_by("-pk").first()
     if newest is not None:
-        hidden = hidden_classes([newest.pk], phase, Audience.TEAM)
+        hidden = differences.hidden_classes([newest.pk], phase, visibility.Audience.TEAM)
         for row in newest.breakdowns.select_related("classes"):
             for label, numbers in row.by_class().items():
                 if label not in hidden.get(row.classes.dimension, ()):

@@ -12,15 +12,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
-from citeboard.core.plain_text import one_line
+from citeboard.core import audit, plain_text
 from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.board.standings import Board, Row, standings
 from scoring.board.visibility import Visibility
 from scoring.models import ManualMeasure, ManualScore
-from tasks.models import Phase, Submission, TeamFigure
-from tasks.models.seasons import bump_version
+from tasks.models import Phase, Submission, TeamFigure, seasons
 from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure
 
@@ -66,7 +64,7 @@ def enter_measure(
     *, phase: Phase, name: str, higher_is_better: bool, source: str, values: str, by: User
 ) -> ManualMeasure | None:
     """`RUN VALUE` on each line, in the place of one of the same name; without values it is taken away."""
-    name, source = one_line(name), one_line(source)
+    name, source = plain_text.one_line(name), plain_text.one_line(source)
     entered = _values(phase, values)
     faults = {}
     if not name or len(name) > MAX_NAME:
@@ -99,7 +97,7 @@ def enter_measure(
             )
         is_now = _described(measure)
         if is_now != was:
-            bump_version(locked.pk)
+            seasons.bump_version(locked.pk)
             facts: dict[str, object] = {"name": name, "phase": f"{locked.task}, {locked}"}
             if is_now:
                 facts["scores"] = len(is_now["values"])

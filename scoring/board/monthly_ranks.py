@@ -8,8 +8,7 @@ from scoring.board.standings import month_of, rank, standings
 from scoring.board.visibility import Audience
 from scoring.models import Evaluation, MonthlyRanks
 from scoring.stats.leakage import ranks_a_year
-from tasks.models import Gold, Phase
-from tasks.models.seasons import bump_version
+from tasks.models import Gold, Phase, seasons
 
 
 def times_a_year(phase: Phase) -> int:
@@ -39,7 +38,7 @@ def keep_due() -> int:
             with transaction.atomic():
                 given = {"runs": _ranked(phase, rules)}
                 MonthlyRanks.objects.get_or_create(phase=phase, rules=rules, month=month, defaults=given)
-                bump_version(phase.pk)
+                seasons.bump_version(phase.pk)
             count += 1
     return count
 

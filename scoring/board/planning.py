@@ -9,9 +9,8 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import thousands
+from scoring.board import formatting, visibility
 from scoring.board.comparisons import GoldPower, counted_units, gold_power
-from scoring.board.formatting import shown
-from scoring.board.visibility import is_public
 from scoring.figures import Axis, Measured, Point, PointSeries, Scatter
 from scoring.stats.significance import CHANCE, power, units_needed
 from tasks.models import Gold, Phase, Season
@@ -48,7 +47,7 @@ class PlanForm(forms.Form):
             newest[gold.task_id, gold.split] = gold
         boards = Phase.objects.filter(task__season__is_public=True, task__is_reported_only=False)
         boards = boards.exclude(task__season=season).select_related("task__season").order_by("-closes")
-        self.boards = {f"board-{one.pk}": one for one in boards[:MAX_BOARDS] if is_public(one)}
+        self.boards = {f"board-{one.pk}": one for one in boards[:MAX_BOARDS] if visibility.is_public(one)}
         self.golds = {f"gold-{one.pk}": one for one in newest.values()}
         named = {key: f"{gold.task.title}, {gold.split}" for key, gold in self.golds.items()}
         for key, one in self.boards.items():
@@ -84,7 +83,7 @@ class Plan:
 
     @cached_property
     def heads(self) -> list[str]:
-        return [shown(effect, self.known.scale) for effect in self.effects]
+        return [formatting.shown(effect, self.known.scale) for effect in self.effects]
 
     @cached_property
     def chances(self) -> list[tuple[int, list[float]]]:

@@ -16,8 +16,7 @@ from django.utils.translation import get_language, gettext as _
 from numpy.typing import NDArray
 
 from citeboard.core.release import release
-from citeboard.teams.access import teams_of
-from citeboard.teams.models import Team
+from citeboard.teams import access, models
 from scoring.board.cache import SECONDS
 from scoring.board.comparisons import told_apart
 from scoring.board.formatting import interval, metric_label, ranks, shown
@@ -87,7 +86,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicTeam:
-    team: Team
+    team: models.Team
     seasons: list[Season]
     results: list[Result]
 
@@ -103,7 +102,7 @@ def system_slug(name: str) -> str:
 
 def public_team(viewer: object, slug: str) -> PublicTeam:
     """Raises Http404 for a team that nobody can read of, unless it is the viewer's own."""
-    team = Team.objects.filter(slug=slug).first()
+    team = models.Team.objects.filter(slug=slug).first()
     if team is not None:
         entered = Season.objects.filter(is_public=True, registrations__team=team).order_by("-pk")
         scored = Evaluation.objects.filter(team=team).values("phase")
@@ -114,7 +113,7 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
             for phase in looked_up(phases.select_related("task__season").order_by("-opens", "-pk"))
             for placing in _placings(phase).get(team.slug, ())
         ]
-        if listed or results or teams_of(viewer).filter(pk=team.pk).exists():
+        if listed or results or access.teams_of(viewer).filter(pk=team.pk).exists():
             return PublicTeam(team=team, seasons=listed, results=results)
     raise Http404(_("No public board and no season's list names a team at this address."))
 

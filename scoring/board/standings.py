@@ -13,19 +13,16 @@ from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.teams.access import teams_of
-from scoring.board import visibility as visible
+from scoring.board import formatting, visibility as visible
 from scoring.board.cache import SECONDS, digest_of, phase_facts
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
 from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, last_scores_of, scores_of
-from scoring.board.formatting import rank_text
 from scoring.board.human_columns import human_columns
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import MonthlyRanks, Score, Signature, Withheld
 from tasks.gold.secrecy import Kind, secrecy_of
-from tasks.models import Gold, Phase, Submission, run_cards
-from tasks.models.registrations import pseudonym
-from tasks.types import task_type as type_of
-from tasks.types.base import current_rules
+from tasks.models import Gold, Phase, Submission, registrations, run_cards
+from tasks.types import base, task_type as type_of
 
 #: Columns of what people said have positions from here on, which no metric has; they stand behind the first.
 HUMAN_COLUMNS = 10_000
@@ -207,7 +204,7 @@ class Board:
 
     def rank_of(self, row: Row) -> str:
         """`2–4` once all rows have been compared, `2` until then; nothing for what is not ranked."""
-        return rank_text(row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared)
+        return formatting.rank_text(row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared)
 
     def place_of(self, row: Row) -> str:
         """`rank 2–4 of 18`, the one wording of pages, citations and badges."""
@@ -269,7 +266,7 @@ def standings(
         own_teams = set(teams_of(viewer).values_list("slug", flat=True))
         for row in board.rows:
             if row.team_slug not in own_teams:
-                row.team = pseudonym(row.alias) if phase.shows_teams else None
+                row.team = registrations.pseudonym(row.alias) if phase.shows_teams else None
                 row.team_slug, row.has_organiser = None, False
                 row.card = run_cards.without_names(row.card)
     if board.visibility == visible.Visibility.RANKS:
@@ -311,7 +308,7 @@ def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, R
 
 def checked(phase: Phase, rules: str | None) -> str | None:
     rule_sets = phase.task.rules
-    name = None if rules is None else current_rules(rules)
+    name = None if rules is None else base.current_rules(rules)
     if name is not None and name not in rule_sets:
         raise UnknownRules(
             _("%(task)s has no rules “%(rules)s”; it has %(known)s")

@@ -4,16 +4,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board import formatting
-from scoring.board.differences import hidden_classes
+from scoring.board import differences, formatting
 from scoring.board.formatting import dimension_label, metric_label
 from scoring.board.visibility import Audience
 from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics.entailment import with_labels
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.signature import compare_command
+from scoring.stats import jackknife, signature
 from scoring.stats.significance import ALPHA, SEED, trials_for
 from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
@@ -35,7 +33,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
             result = results[metric.name]
             line |= {
                 "interval": _("the same in every unit")
-                if result.get("no_interval") == NoInterval.SAME
+                if result.get("no_interval") == jackknife.NoInterval.SAME
                 else formatting.interval(result["low"], result["high"], metric.scale),
                 "p": p_value(result["p"]),
                 "p_holm": p_value(result["p_holm"]),
@@ -75,7 +73,7 @@ def _command(pair: Two, trials: int) -> str:
     names = [side.submission.neutral_filename for side in (pair.a, pair.b)]
     if names[0] == names[1]:
         names = [f"A/{names[0]}", f"B/{names[1]}"]
-    return compare_command(
+    return signature.compare_command(
         pair.a.phase.task.type,
         rules=pair.a.rules,
         options=printed_options(with_labels(pair.a.options, "LABELS")),
@@ -95,7 +93,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     measured = pair.by(dimension)
     metric = next((shared for shared in measured if shared.name == query.metric), measured[0])
     phase = pair.a.phase
-    hidden = hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
+    hidden = differences.hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
     lines = by_class(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
     title = f"{label}: {a} {formatting.MINUS} {b}"

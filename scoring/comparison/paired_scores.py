@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from citeboard.core.release import release
 from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
 from scoring.board.differences import natural_order
-from scoring.metrics import Metric, known_metric, metrics_by, metrics_of_instances
-from scoring.metrics.base import Floats
+from scoring.metrics import Metric, base, known_metric, metrics_by, metrics_of_instances
 from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
@@ -156,7 +155,7 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    values: Floats
+    values: base.Floats
     places: NDArray[np.intp]
     labels: Sequence[tuple[str, ...]]
 

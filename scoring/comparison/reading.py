@@ -23,11 +23,9 @@ from scoring.board.differences import hidden_classes, natural_order
 from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.query import board_of
 from scoring.board.standings import Board
-from scoring.comparison import contenders
-from scoring.comparison.drawing import kinds_of
+from scoring.comparison import contenders, drawing
 from scoring.comparison.paired_scores import Two, dimensions, names_of, two
-from scoring.metrics import Metric, metrics_by
-from scoring.metrics.base import Floats
+from scoring.metrics import Metric, base, metrics_by
 from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.offline.evaluate import Statistics, load_instances
 from scoring.stats.breakdown import NO_CLASS, has_support
@@ -202,7 +200,7 @@ class Reading:
         """By instance how the first run came out, as far as the form tells; nothing where gold is hidden."""
         if not self.rights.gold or len(self._texts) != 1:
             return {}
-        return {name: kinds_of(self._form, shown) for name, shown in self._texts[0].items()}
+        return {name: drawing.kinds_of(self._form, shown) for name, shown in self._texts[0].items()}
 
     def has_words(self, name: str, text: str) -> bool:
         read, may = [name], self.rights
@@ -268,14 +266,14 @@ class Reading:
         assert self.metric is not None
         return self.is_best(self._values(self.metric, side))
 
-    def is_best(self, values: Floats | float) -> NDArray[np.bool_]:
+    def is_best(self, values: base.Floats | float) -> NDArray[np.bool_]:
         """Whether the metric can reach no better value."""
         assert self.metric is not None
         with np.errstate(invalid="ignore"):
             distance = np.abs(np.asarray(values) - self._end(best=True))
         return np.asarray(distance <= ROUNDING * max(1.0, self.metric.scale))
 
-    def _values(self, metric: Metric, side: int, only: NDArray[np.intp] | None = None) -> Floats:
+    def _values(self, metric: Metric, side: int, only: NDArray[np.intp] | None = None) -> base.Floats:
         """On every instance, or those of these numbers; a run's missing rows count as rows of zeros."""
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only

@@ -8,14 +8,12 @@ from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
-from citeboard.core.plain_text import check_length
+from citeboard.core import audit, plain_text
 from citeboard.teams.models import Team, User
 from scoring.board.confirming import Result, results_of, why_not
 from scoring.board.snapshots import UNSETTLED
 from scoring.models import ResultConfirmation
-from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models import Phase, Submission, seasons
 from tasks.notifications.events import forget_to_confirm, tell_to_confirm
 from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_acts import NotInThisState
@@ -41,7 +39,7 @@ def contest_result(*, submission: Submission, message: str, by: User, seen: str 
     if not message:
         raise ValidationError({"message": _("say what is wrong with the result")})
     words = _("the message has %(characters)s characters; at most %(most)s fit")
-    check_length("message", message, MAX_MESSAGE, words)
+    plain_text.check_length("message", message, MAX_MESSAGE, words)
     return _say(submission, State.CONTESTED, message, by, seen)
 
 
@@ -63,7 +61,7 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
         said = {"state": state, "message": message, "by": by, "at": timezone.now()}
         numbers = {"gold": result.gold, "numbers": result.numbers}
         ResultConfirmation.objects.update_or_create(submission=submission, defaults={**numbers, **said})
-        bump_version(phase.pk)
+        seasons.bump_version(phase.pk)
         earlier = before.message if before else ""
         audit.record(
             f"result-{state.value}",
@@ -93,7 +91,7 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     if not reason:
         raise ValidationError({"reason": _("say why the results are official without every team's word")})
     words = _("the reason has %(characters)s characters; at most %(most)s fit")
-    check_length("reason", reason, MAX_REASON, words)
+    plain_text.check_length("reason", reason, MAX_REASON, words)
     now = timezone.now()
     with transaction.atomic():
         locked = locked_phase(phase)
@@ -125,7 +123,7 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
 
 def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]) -> Phase:
     phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because", "confirmation_reopened"])
-    bump_version(phase.pk)
+    seasons.bump_version(phase.pk)
     audit.record(
         f"confirmation-{verb}",
         actor=by,

@@ -12,14 +12,9 @@ import numpy as np
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board import comparisons, differences, formatting
-from scoring.board.charts import value_axis
-from scoring.board.standings import kept_standings
+from scoring.board import charts, comparisons, differences, formatting, standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
-from scoring.metrics import OF_LABELS, Metric, calibration, known_metric, names_by
-from scoring.metrics.base import Floats
-from scoring.metrics.entailment import with_labels
-from scoring.metrics.weighted import EqualSizeCalibrationError
+from scoring.metrics import OF_LABELS, Metric, base, calibration, entailment, known_metric, names_by, weighted
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
 from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
 from tasks.models import Gold, Phase, Submission
@@ -121,7 +116,7 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     if submission.kind == Submission.Kind.CONTRASTIVE:
         return {"reason": _("A contrastive run is scored and does not stand on the board.")}
     rules = phase.task.rules
-    board = kept_standings(phase, viewer, rules[0] if rules else None)
+    board = standings.kept_standings(phase, viewer, rules[0] if rules else None)
     for row in board.rows:
         if row.submission == submission.pk:
             teams = sum(other.rank is not None for other in board.rows)
@@ -201,7 +196,7 @@ def _dimension(
             Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
             for metric, label in zip(alike, labels, strict=True)
         ],
-        axis=value_axis(labels[0] if len(labels) == 1 else in_range, scale, has_zero=True),
+        axis=charts.value_axis(labels[0] if len(labels) == 1 else in_range, scale, has_zero=True),
     )
     return {
         "name": name,
@@ -250,7 +245,7 @@ def explained(
 ) -> list[Explained]:
     kind = the_type(task_type)
     options = kind.checked_options(evaluation.options)
-    printed = printed_options(with_labels(evaluation.options, "LABELS"))
+    printed = printed_options(entailment.with_labels(evaluation.options, "LABELS"))
     described = []
     for score in scores:
         metric = known_metric(kind, score.metric, evaluation.rules, options)
@@ -364,14 +359,14 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     }
 
 
-def _calibration_of(evaluation: Evaluation) -> tuple[calibration.CalibrationError | None, Floats]:
+def _calibration_of(evaluation: Evaluation) -> tuple[calibration.CalibrationError | None, base.Floats]:
     """The metric, and the sums of its rows; zeros where there are none."""
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
         known_metric(task_type, score.metric, evaluation.rules, options) for score in evaluation.scores.all()
     )
-    kinds = calibration.CalibrationError, EqualSizeCalibrationError
+    kinds = calibration.CalibrationError, weighted.EqualSizeCalibrationError
     metric = next((metric for metric in named if isinstance(metric, kinds)), None)
     if metric is None:
         return None, np.zeros(0)

@@ -23,8 +23,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core.query import whole_number
 from citeboard.core.words import counted, sentence
-from citeboard.teams.access import teams_of
-from citeboard.teams.accounts import NameForm
+from citeboard.teams import access, accounts
 from citeboard.teams.membership import invitations_for, mailed_secret
 from citeboard.teams.models import Membership, User
 from scoring.background.kinds import begun_from, job_for, outcome_of, waits_for
@@ -34,9 +33,8 @@ from scoring.web.pages import Answer, leaf, private, refusals_at, signed_in
 from scoring.worker.background import State
 from tasks.models import Phase, Registration, Submission
 from tasks.models.notifications import Channel
-from tasks.notifications import reading
+from tasks.notifications import reading, wording
 from tasks.notifications.reading import unsubscribe as end_mails
-from tasks.notifications.wording import words_of
 from tasks.seasons.first_organiser import is_awaited, make_first_organiser
 
 log = logging.getLogger(__name__)
@@ -63,7 +61,7 @@ class DeleteForm(forms.Form):
         return proof
 
 
-class FirstOrganiserForm(NameForm):
+class FirstOrganiserForm(accounts.NameForm):
     """Who begins with a new site, and the token from where it runs."""
 
     secret = forms.CharField(label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput)
@@ -138,7 +136,7 @@ def delete(request: HttpRequest, user: User) -> Answer:
 
 @signed_in.page("runs/own_runs.html")
 def own_runs(request: HttpRequest, user: User) -> Answer:
-    teams = list(teams_of(user).order_by("name"))
+    teams = list(access.teams_of(user).order_by("name"))
     entered = Registration.objects.approved().filter(team__in=teams)
     open_phases = Phase.objects.open().filter(task__season__in=entered.values("season"))
     open_phases = open_phases.filter(task__is_reported_only=False).select_related("task__season")
@@ -159,7 +157,7 @@ def inbox(request: HttpRequest, user: User) -> Answer:
     page = leaf(request, notifications)
     return {
         "page": page,
-        "lines": [{"told": told, "words": words_of(told)} for told in page.object_list],
+        "lines": [{"told": told, "words": wording.words_of(told)} for told in page.object_list],
         "invitations": [(invitation, mailed_secret(invitation)) for invitation in invitations_for(user)],
         "unread": notifications.unread().count(),
     }

@@ -17,9 +17,7 @@ from citeboard.teams.api import asking_user
 from scoring.board.cache import phase_page
 from scoring.board.standings import standings
 from scoring.board.visibility import Audience, Visibility, visibility_of
-from scoring.exchange import atom, calendars, data_sets
-from scoring.exchange.linked_data import LD_JSON
-from scoring.exchange.mounted import mounted_archives
+from scoring.exchange import atom, calendars, data_sets, linked_data, mounted
 from scoring.exchange.results import place, site_address
 from scoring.models import Paper
 from scoring.web.pages import Answer, task_readers
@@ -40,7 +38,7 @@ def task_croissant(request: HttpRequest, task: Task) -> Answer:
     if not releases:
         raise Http404(_("This task has released no data."))
     described, written = data_sets.croissant(task, releases), {"ensure_ascii": False, "indent": 1}
-    return JsonResponse(described, content_type=LD_JSON, json_dumps_params=written)
+    return JsonResponse(described, content_type=linked_data.LD_JSON, json_dumps_params=written)
 
 
 @require_safe
@@ -76,7 +74,7 @@ def _public_pages() -> Iterator[str]:
             yield site_address("published", task.season.slug, task.slug)
     for phase in Phase.objects.visible_to(None).select_related("task__season"):
         yield site_address("board", *place(phase))
-    for archive in mounted_archives():
+    for archive in mounted.mounted_archives():
         yield site_address("archive", archive.slug)
         for name, _board in archive.boards:
             yield site_address("archive-board", archive.slug, name)

@@ -18,8 +18,7 @@ from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN, ReportForm
 from scoring.ops.site_state import exposition, site_state
 from scoring.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
 from tasks.models import MeasuresFile, Report
-from tasks.seasons.announcements import MAX_ADDRESS, close_report, report_abuse
-from tasks.seasons.own_measures import measures_of_site
+from tasks.seasons import announcements, own_measures
 
 #: What proxies add to a request that they pass on.
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
@@ -36,11 +35,11 @@ mails = does(SEND_MAILS_AGAIN, "operate", staff)
 
 @signed_in.form("report.html")
 def report(request: HttpRequest, user: User) -> Answer:
-    about = {"address": request.GET.get("about", "")[:MAX_ADDRESS]}
+    about = {"address": request.GET.get("about", "")[: announcements.MAX_ADDRESS]}
     form = ReportForm(request.POST or None, initial=about)
     with refusals_at(form, "text"):
         if form.is_valid():
-            report_abuse(by=user, **form.cleaned_data)
+            announcements.report_abuse(by=user, **form.cleaned_data)
             return _("Those who run the site have your report.")
     return {"form": form}
 
@@ -55,7 +54,7 @@ def reports(request: HttpRequest, user: User) -> Answer:
 
 @staff.act("operate-reports")
 def close(request: HttpRequest, user: User, report: int) -> Answer:
-    close_report(report=get_object_or_404(Report, pk=report), by=user)
+    announcements.close_report(report=get_object_or_404(Report, pk=report), by=user)
     return _("The report is closed.")
 
 
@@ -67,7 +66,7 @@ def measures(request: HttpRequest, user: User) -> Answer:
     return {"page": leaf(request, ordered)}
 
 
-decide_measures = does(DECIDE_MEASURES, "operate-measures", Pages(measures_of_site, "measures"))
+decide_measures = does(DECIDE_MEASURES, "operate-measures", Pages(own_measures.measures_of_site, "measures"))
 
 
 @never_cache

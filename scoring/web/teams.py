@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from citeboard.core.plain_text import one_line, plain_paragraphs
-from citeboard.core.refusals import Refused
+from citeboard.core import plain_text, refusals
 from citeboard.core.words import sentence
 from citeboard.teams import access, membership, models
 from scoring.acts import seasons as acts, teams as team_acts
@@ -156,8 +155,8 @@ def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
 
 @pages.entering.act("season season")
 def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    team = one_line(request.POST.get("team", ""))
-    message = plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
+    team = plain_text.one_line(request.POST.get("team", ""))
+    message = plain_text.plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
     try:
         entry = acts.ENTER(season, request.user, team=team, message=message)
     except TermsFirst as refused:
@@ -188,7 +187,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
     if request.method == "POST" and isinstance(request.user, models.User):
         try:
             join_team(invitation=invitation, user=request.user)
-        except Refused as refused:
+        except refusals.Refused as refused:
             return render(request, "seasons/join.html", {"ended": sentence(refused)}, status=409)
         messages.success(request, _("You are in %(team)s now.") % {"team": team})
         return redirect("team", team.slug)
@@ -263,7 +262,7 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
         invited = team_acts.INVITE(team, request.user, address=address)
     except ValidationError as refused:
         words = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
-        raise Refused(words) from refused
+        raise refusals.Refused(words) from refused
     return team_acts.INVITE.told(team, invited, {})
 
 

@@ -12,11 +12,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import text_from
-from scoring.board import cache, charts, differences as by_class, label_shares
-from scoring.board.comparison_state import classes_seen
+from scoring.board import cache, charts, comparison_state, differences as by_class, label_shares, open_gold
 from scoring.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
 from scoring.board.leaders import leaders_of
-from scoring.board.open_gold import reads_instances
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import audience_of
@@ -43,7 +41,7 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
         DIFFERENCES,
         query,
         lambda board: _context(board, query, request.user),
-        classes_seen(phase.pk),
+        comparison_state.classes_seen(phase.pk),
     )
     if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
         # What a reader chose here stands in the address of the board around it. What the page fetches by
@@ -72,7 +70,7 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     for part in parts:
         ending = f"-{part['dimension']}" if is_every else ""
         part |= {"heat_name": f"heat-map{ending}", "bars_name": f"bars{ending}"}
-    reads = reads_instances(board.phase, board.audience, viewer)
+    reads = open_gold.reads_instances(board.phase, board.audience, viewer)
     if reads:
         for part in parts:
             part["heat"] = replace(part["heat"], links=part["links"])

@@ -16,9 +16,8 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
-from scoring.board import confirming, differences, exports, formatting, public_results
+from scoring.board import confirming, differences, exports, formatting, human_columns, public_results
 from scoring.board.cache import SECONDS, digest_of, phase_page
-from scoring.board.human_columns import published_sheet
 from scoring.board.leaders import leaders_of
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.snapshots import keep, keep_cited, snapshot_for
@@ -34,9 +33,7 @@ from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import CitedTooOften, Paper, Sheet, Snapshot
 from scoring.web.pages import Answer, attachment, phase_readers, season_readers, task_readers
 from tasks.gold.secrecy import looked_up
-from tasks.models import Phase, Registration, Season, Submission, Task
-from tasks.models.run_cards import marks_of
-from tasks.models.seasons import HUB_DATASET
+from tasks.models import Phase, Registration, Season, Submission, Task, run_cards, seasons
 from tasks.seasons.access import phase_for, season_for
 
 
@@ -93,7 +90,7 @@ def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str)
     """With `?dataset=OWNER/NAME` results name that benchmark of the Hub."""
     results = Results(*_exported(request, season, task, phase), TableChoice.of(request.GET))
     dataset = request.GET.get("dataset", "")
-    if dataset and not re.fullmatch(HUB_DATASET, dataset):
+    if dataset and not re.fullmatch(seasons.HUB_DATASET, dataset):
         raise BadRequest(_("A data set of the Hub is named by its owner and name, such as owner/name."))
     return as_file(as_hugging_face(results, dataset), ZIP, results.board, "hugging-face.zip")
 
@@ -154,7 +151,7 @@ def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
     """Raises Http404."""
     audience = audience_of(phase, request.user)
-    sheet = published_sheet(phase, frozen_at(phase, audience))
+    sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
         raise Http404(_("No human evaluation stands on this board."))
     return sheet
@@ -234,7 +231,7 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
         "rank": formatting.rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
         "system": row["system"],
         "team": ", ".join(filter(None, (owner, contrastive))),
-        "marks": [words for _, words in marks_of(row.get("card", {}))],
+        "marks": [words for _, words in run_cards.marks_of(row.get("card", {}))],
         "is_team": competes and row["kind"] != Submission.Kind.CONTRASTIVE,
         "numbers": numbers,
     }

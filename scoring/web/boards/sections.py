@@ -12,23 +12,17 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import number_from, text_from
-from scoring.board.cache import HTML, phase_page
+from scoring.board import cache, differences, human_columns, label_shares, open_gold, visibility
 from scoring.board.charts import best_so_far, history, one_against_another, pairings_of, quality_against
-from scoring.board.differences import CHOSEN_AT_FIRST, chosen_systems
 from scoring.board.formatting import interval, metric_label, shown
-from scoring.board.human_columns import published_judgements
-from scoring.board.label_shares import confusion_of
 from scoring.board.manual_scores import manual_scores_of, team_reported, written
-from scoring.board.open_gold import reads_instances
 from scoring.board.query import BoardQuery, board_with_scores, chosen_rows
 from scoring.board.standings import Board, Column
-from scoring.board.visibility import audience_of, may_see_instances
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import judged, lines, rated
 from scoring.models import Evaluation, JudgedRun
-from scoring.publications.paper_view import PaperView, paper_tables
-from scoring.publications.published import WIDTHS, leading_of_each
+from scoring.publications import paper_view, published
 from scoring.runs.results import reliability
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.stats.people_and_labels import RATINGS
@@ -123,7 +117,7 @@ def section_page(
     *seen: object,
 ) -> HttpResponse:
     """The page, or the part of it that the board page fetches. ``seen`` is what it shows beside scores."""
-    audience = audience_of(phase, request.user)
+    audience = visibility.audience_of(phase, request.user)
     is_part = bool(request.headers.get("HX-Request"))
     part = f"boards/_{section.name}.html"
 
@@ -135,8 +129,8 @@ def section_page(
         shown["figure_address"] = lambda name: request.path + query.with_(figure=name)
         return render_to_string(part if is_part else "boards/section.html", shown, request)
 
-    content_type = figure_type(query.figure) if query.figure else HTML
-    return phase_page(request, phase, audience, query, body, is_part, *seen, content_type=content_type)
+    content_type = figure_type(query.figure) if query.figure else cache.HTML
+    return cache.phase_page(request, phase, audience, query, body, is_part, *seen, content_type=content_type)
 
 
 def page_of(section: Section, asked: type[BoardQuery] = BoardQuery) -> Callable[[Callable[..., Any]], View]:
@@ -199,22 +193,22 @@ def pairings(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
 @page_of(CONFIDENCE)
 def confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     """Of some systems, for whoever may see single instances: both tell more of the gold than scores do."""
-    if not may_see_instances(board.phase, board.audience):
+    if not visibility.may_see_instances(board.phase, board.audience):
         return {"is_hidden": True}
-    rows = chosen_systems(board, query.systems)[:CHOSEN_AT_FIRST]
+    rows = differences.chosen_systems(board, query.systems)[: differences.CHOSEN_AT_FIRST]
     evaluations = Evaluation.objects.select_related("submission", "phase__task").in_bulk(
         row.evaluation for row in rows
     )
     parts: list[dict[str, Any]] = []
     figures: dict[str, Any] = {}
     for row in rows:
-        confusion = confusion_of(evaluations[row.evaluation])
+        confusion = label_shares.confusion_of(evaluations[row.evaluation])
         calibration = reliability(evaluations[row.evaluation], 1)
         names = {kind: f"{kind}-{row.evaluation}" for kind in ("confusion", "reliability")}
         figures |= {names["confusion"]: confusion.heat} if confusion else {}
         figures |= {names["reliability"]: calibration["figure"]} if calibration else {}
         parts.append({"row": row, "confusion": confusion, "reliability": calibration, "names": names})
-    reads = reads_instances(board.phase, board.audience, viewer)
+    reads = open_gold.reads_instances(board.phase, board.audience, viewer)
     return {"parts": parts, "figures": figures, "reads": reads}
 
 
@@ -255,11 +249,11 @@ def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]
 
 def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
     """Of the task's own published results, where they are by the metric that ranks here and on its scale."""
-    table = leading_of_each([board.phase.task]).get(board.phase.task_id)
+    table = published.leading_of_each([board.phase.task]).get(board.phase.task_id)
     if table is None or not table.rows or table.leading.name != ranking.metric:
         return None
     value = table.rows[0].value(table.leading.name)
-    if value is None or WIDTHS.get(table.leading.scale) != ranking.scale:
+    if value is None or published.WIDTHS.get(table.leading.scale) != ranking.scale:
         return None
     return f"{table.rows[0].system}, {table.table.paper.short}", value
 
@@ -274,7 +268,7 @@ class PrintedQuery(BoardQuery):
 @phase_readers.page()
 def paper(request: HttpRequest, phase: Phase) -> Answer:
     query = PrintedQuery.of(request.GET)
-    tables = paper_tables(phase.task)
+    tables = paper_view.paper_tables(phase.task)
     if query.table is None or query.table > max(1, len(tables)):
         raise Http404(_("No such table is published of this kind of task."))
     chosen = query.table - 1
@@ -288,7 +282,7 @@ def paper(request: HttpRequest, phase: Phase) -> Answer:
             is_named = by_class and not table.placement.where
             names[str(place)] = f"{name}, {table.dimension}" if is_named else name
         shown, by_class = tables[chosen]
-        view = PaperView(shown=shown, board=board, by_class=by_class)
+        view = paper_view.PaperView(shown=shown, board=board, by_class=by_class)
         return {
             "view": view,
             "tables": query.choices("table", names, str(query.table), names.__getitem__),
@@ -339,7 +333,7 @@ def people(request: HttpRequest, phase: Phase) -> Answer:
         if organises:
             known |= judged(imported)
         else:
-            of_responses = judged(published_judgements(board.phase, board.frozen_at))
+            of_responses = judged(human_columns.published_judgements(board.phase, board.frozen_at))
             known |= {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
         if not known:
             raise Http404(_("Nobody has judged the texts of this board."))

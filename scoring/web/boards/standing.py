@@ -14,26 +14,22 @@ from django.views.decorators.http import require_safe
 from citeboard.core import storage
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
-from scoring.board import counting, gold_changes, open_gold, public_results, standings, visibility
-from scoring.board.cache import phase_page
+from scoring.board import cache, counting, gold_changes, open_gold, public_results, standings, visibility
 from scoring.board.confirming import confirmation_of
 from scoring.board.formatting import metric_label
 from scoring.board.query import BoardQuery
 from scoring.comparison.reading import rights_to
-from scoring.exchange.citations import of_run
-from scoring.exchange.data_sets import open_labels, write_labels
+from scoring.exchange import citations, data_sets
 from scoring.exchange.results import place, site_address
 from scoring.human.outcome import rated
 from scoring.metrics.entailment import stored_model
 from scoring.models import Evaluation, Receipt
-from scoring.runs.claims import has_claims
-from scoring.runs.results import Explained, explained
+from scoring.runs import claims, results
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
 from scoring.web.guides import site_wheel
 from scoring.web.pages import Answer, phase_readers, place_of
-from tasks.models import Gold, Phase, Submission
-from tasks.models.run_cards import card_lines
+from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
 
@@ -61,7 +57,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "row": row,
         "run": run,
         "shows_teams": visibility.shows_teams(phase, board.audience),
-        "run_card": card_lines(row.card),
+        "run_card": run_cards.card_lines(row.card),
         "has_public_page": bool(row.team_slug) and public_results.names_publicly(phase),
         "system_slug": public_results.system_slug(row.system),
         "groups": groups,
@@ -69,23 +65,23 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "recomputations": recomputations(phase, request.user, run, board.gold),
         "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
         "gives_gold": open_gold.may_have_gold(phase, request.user),
-        "gives_labels": bool(open_labels(phase, request.user)),
+        "gives_labels": bool(data_sets.open_labels(phase, request.user)),
         "confirmation": confirmation,
-        "citation": of_run(board, row, confirmation=confirmation),
+        "citation": citations.of_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
         "shows_instances": shows_instances,
         "shows_claims": visibility.may_see_claims(run, request.user, stands=True)
-        and any(map(has_claims, Evaluation.objects.filter(submission=run).prefetch_related("scores"))),
+        and any(map(claims.has_claims, Evaluation.objects.filter(submission=run).prefetch_related("scores"))),
         "has_threshold": run.built_in in baselines() and bool(baselines()[run.built_in].sweep),
     }
 
 
-def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, list[Explained]]]:
+def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, list[results.Explained]]]:
     task = board.phase.task
     known = Evaluation.objects.known_at(board.frozen_at).filter(submission=run, gold=board.gold)
     newest = {own.rules: own for own in known.order_by("id").prefetch_related("scores")}
     return [
-        (rules, explained(own.scores.all(), own, task.type, run.neutral_filename))
+        (rules, results.explained(own.scores.all(), own, task.type, run.neutral_filename))
         for rules in task.rules
         if (own := newest.get(rules))
     ]
@@ -125,7 +121,7 @@ def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     """The entailment labels that decide the board's runs, where all gold behind them is given out too."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
-    deciding = open_labels(found, person)
+    deciding = data_sets.open_labels(found, person)
     if not deciding:
         raise Http404(
             _(
@@ -134,7 +130,7 @@ def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
             )
         )
     out = tempfile.TemporaryFile()  # noqa: SIM115  (the answer closes it)
-    write_labels(out, found, deciding)
+    data_sets.write_labels(out, found, deciding)
     out.seek(0)
     return FileResponse(out, as_attachment=True, filename=f"{season}-{task}-{phase}-labels.zip")
 
@@ -201,7 +197,7 @@ def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     def body() -> str:
         return render_to_string("boards/changes.html", _context(phase, request, query, audience), request)
 
-    return phase_page(request, phase, audience, query, body)
+    return cache.phase_page(request, phase, audience, query, body)
 
 
 def _context(

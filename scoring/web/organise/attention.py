@@ -14,11 +14,8 @@ from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.audit import history
 from citeboard.core.words import counted, listed
-from scoring.board.confirming import results_of
-from scoring.board.counting import board_gold, failed_against, unsettled
-from scoring.board.leak_budget import probe_in_words
+from scoring.board import confirming, counting, leak_budget, visibility
 from scoring.board.standings import standings
-from scoring.board.visibility import Audience
 from scoring.models import Evaluation
 from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.gold.early import kept_back
@@ -131,20 +128,20 @@ def _gold_problems(season: Season) -> Concern:
     at = now()
     for phase in _phases(season):
         newest = Gold.objects.current(phase)
-        standing = board_gold(phase) if newest else None
+        standing = counting.board_gold(phase) if newest else None
         if newest is None:
             if phase.closes > at and phase.opens < at + SOON:
                 words = _("The split “%(split)s” has no gold, so that no run is accepted.")
                 lines.append(_phase_line(phase, "organise-gold", words % {"split": phase.split}))
         elif standing and standing.pk != newest.pk:
-            waiting = unsettled(phase, newest).count()
+            waiting = counting.unsettled(phase, newest).count()
             words = ngettext(
                 "The board stands on gold v%(gold)s; %(runs)s has not been scored against v%(newest)s.",
                 "The board stands on gold v%(gold)s; %(runs)s have not been scored against v%(newest)s.",
                 waiting,
             )
             if not waiting:
-                waiting = failed_against(phase, newest).count()
+                waiting = counting.failed_against(phase, newest).count()
                 words = _("The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s.")
             words %= {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
             lines.append(_phase_line(phase, "organise-gold", words, newest.created_at))
@@ -204,7 +201,7 @@ def _without_card(season: Season) -> Concern:
 def _without_first_rank(season: Season) -> Concern:
     lines = []
     for phase in _phases(season).filter(opens__lte=now()):
-        board = standings(phase, None, audience=Audience.ORGANISER)
+        board = standings(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
             words = _("Any of %(systems)s may be first: no other is told apart from rank one.")
@@ -282,7 +279,7 @@ def _probes(season: Season) -> Concern:
         "probes",
         _("Runs that look like probes"),
         rows,
-        lambda row: _run_line(row.submission, probe_in_words(row.probe), row.submitted_at),
+        lambda row: _run_line(row.submission, leak_budget.probe_in_words(row.probe), row.submitted_at),
         _("They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."),
     )
 
@@ -291,7 +288,7 @@ def _contested_results(season: Season) -> Concern:
     asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
     lines = []
     for phase in asking:
-        for result in results_of(phase):
+        for result in confirming.results_of(phase):
             run, said = result.run, result.said
             if said is not None and result.is_contested:
                 name = _("%(system)s of %(team)s, %(task)s, %(phase)s")

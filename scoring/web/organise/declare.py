@@ -16,8 +16,7 @@ from citeboard.core.words import counted
 from scoring.acts.declared import LinesField, MomentField
 from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, sent
-from scoring.worker import declaring
-from scoring.worker.rescoring import GoldRefused
+from scoring.worker import declaring, rescoring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
 from tasks.types.declared.baselines import BASELINES
@@ -259,7 +258,7 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
     with refusals_at(form, None):
         try:
             return _saved(request, season, task, draft, form, told)
-        except GoldRefused as refused:
+        except rescoring.GoldRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
     return context | _shown(form, told)
 

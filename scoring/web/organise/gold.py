@@ -16,16 +16,14 @@ from scoring.acts import gold as acts
 from scoring.acts.gold import IMPORT_LABELS
 from scoring.acts.rehearsal import AskFirst, perform
 from scoring.background.kinds import jobs_of
-from scoring.board.comparisons import counted_units, gold_power
-from scoring.board.planning import PlanForm
+from scoring.board import comparisons, planning
 from scoring.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
 from scoring.ops.doctor import needs_of
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web import pages
 from scoring.web.organise.overview import lines
-from scoring.worker import baseline_runs, entailment_labels as labels, rescoring
-from scoring.worker.background import Kind
+from scoring.worker import background, baseline_runs, entailment_labels as labels, rescoring
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
@@ -90,7 +88,7 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
             "task": task,
             "split": split,
             "versions": versions.get((task.pk, split), []),
-            "power": gold_power(known[0]) if (known := versions.get((task.pk, split))) else None,
+            "power": comparisons.gold_power(known[0]) if (known := versions.get((task.pk, split))) else None,
             "phases": phases.get((task.pk, split), []),
             "shared": shared.get((task.pk, split), []),
         }
@@ -101,11 +99,11 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
 @pages.organisers.page("organise/power.html", "gold")
 def power(request: HttpRequest, season: Season) -> pages.Answer:
     """How large a test set must be for differences of the organisers' choice."""
-    form = PlanForm(season, request.GET if "source" in request.GET else None)
+    form = planning.PlanForm(season, request.GET if "source" in request.GET else None)
     plan = form.plan() if form.is_valid() else None
     if plan is None:
         return {"form": form}
-    size = counted_units(plan.known.units, plan.known.unit)
+    size = comparisons.counted_units(plan.known.units, plan.known.unit)
     return {"form": form, "plan": plan, "size": size, "figures": {"power": plan.figure}}
 
 
@@ -167,7 +165,7 @@ def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
         Q(model__season=None) | Q(model__season=season), model__name__in=names
     )
     return {
-        "jobs": jobs_of(season, Kind.LABELS),
+        "jobs": jobs_of(season, background.Kind.LABELS),
         "tasks": [
             {"task": task, "requirements": needs_of(task)}
             for task in season.tasks.filter(is_reported_only=False)

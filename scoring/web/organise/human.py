@@ -14,15 +14,13 @@ from scoring.acts import gold as acts, human
 from scoring.background.kinds import jobs_of, run_to_judge
 from scoring.board.formatting import dimension_label, interval, shown, with_interval
 from scoring.board.human_columns import SCALE
-from scoring.human import outcome, ratings
-from scoring.human.claim_review import agreement_of
+from scoring.human import claim_review, outcome, ratings
 from scoring.human.outcome import Agreement, means_by_class
 from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
 from scoring.models import CRITERIA, JudgedRun, Sheet
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
 from scoring.web import pages
-from scoring.worker.background import Kind
-from scoring.worker.local_copies import FileRefused
+from scoring.worker import background, local_copies
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import UploadTooLarge
 
@@ -42,7 +40,7 @@ def _sheets(season: Season, viewer: User, bound: acts.SheetForm | None = None) -
         }
         for phase in judged_phases(list(phases))
     ]
-    return {"phases": lines, "jobs": jobs_of(season, Kind.SHEET)}
+    return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
 
 
 @pages.organisers.act("organise-human season")
@@ -198,7 +196,7 @@ judged_runs = pages.Pages(
 def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
     runs = JudgedRun.objects.select_related("submission__phase__task", "imported_by")
     judged = runs.filter(submission=run).first()
-    jobs = jobs_of(run.phase.task.season, Kind.JUDGEMENTS, submission=run.pk)
+    jobs = jobs_of(run.phase.task.season, background.Kind.JUDGEMENTS, submission=run.pk)
     return {"jobs": jobs, **(_compared(judged) if judged else {})}
 
 
@@ -217,8 +215,8 @@ take_judgements_back = pages.does(acts.TAKE_JUDGEMENTS_BACK, "submission-judgeme
 
 def _compared(judged: JudgedRun) -> dict[str, Any]:
     try:
-        agreements = agreement_of(judged)
-    except FileRefused as outdated:
+        agreements = claim_review.agreement_of(judged)
+    except local_copies.FileRefused as outdated:
         return {"judged": judged, "outdated": sentence(outdated)}
     decided, rated = [], []
     for kind in (RECALL, PRECISION):

@@ -9,19 +9,16 @@ from django.http import FileResponse, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.timezone import now
 
+from citeboard.core import models, words
 from citeboard.core.audit import history
-from citeboard.core.models import AuditEntry
 from citeboard.core.query import Query, search_from, text_from, whole_number
-from citeboard.core.words import sentence
 from scoring.acts import phases as acts, seasons
 from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
 from scoring.board.formatting import metric_label, score_text
 from scoring.board.manual_scores import lines_of
 from scoring.board.standings import standings
-from scoring.exchange.figure_files import figure_response
-from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
-from scoring.ops.season_progress import acknowledged, progress_of
-from scoring.ops.undoing import to_take_back
+from scoring.exchange import figure_files, season_runs
+from scoring.ops import season_progress, undoing
 from scoring.web import pages
 from scoring.web.organise.attention import concerns
 from tasks.gold.early import kept_back
@@ -39,7 +36,7 @@ def organise(request: HttpRequest, season: Season) -> pages.Answer:
     runs = Submission.objects.filter(phase__task__season=season, team__isnull=False)
     return {
         "concerns": concerns(season),
-        "acknowledged": acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
+        "acknowledged": season_progress.acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
         "teams": Registration.objects.filter(season=season).approved().count(),
         "runs": runs.count(),
         "moving": runs.filter(status__in=Submission.MOVING).count(),
@@ -79,7 +76,7 @@ def chosen_runs(season: Season, query: RunQuery) -> QuerySet[Submission]:
 
 def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     listed = list(runs)
-    scores = ranking_scores(listed)
+    scores = season_runs.ranking_scores(listed)
     lines = []
     for run in listed:
         score = scores.get(run.pk)
@@ -109,36 +106,36 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.helpers.page()
 def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
-    content = runs_csv(chosen_runs(season, RunQuery.of(request.GET)))
+    content = season_runs.runs_csv(chosen_runs(season, RunQuery.of(request.GET)))
     return pages.attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
 
 
 @pages.organisers.page()
 def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
     """The files of the runs that stand on a phase's board under the rules that rank."""
-    content = counting_runs_archive(standings(phase, request.user))
+    content = season_runs.counting_runs_archive(standings(phase, request.user))
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     return pages.private(FileResponse(content, as_attachment=True, filename=name))
 
 
 @pages.helpers.page("organise/progress.html", "progress")
 def progress(request: HttpRequest, season: Season) -> pages.Answer:
-    known = progress_of(season)
+    known = season_progress.progress_of(season)
     figures = {"runs-by-day": known.figure}
     if wanted := request.GET.get("figure"):
-        return figure_response(figures, wanted)
+        return figure_files.figure_response(figures, wanted)
     return {"progress": known, "figures": figures, "figure_address": lambda name: f"?figure={name}"}
 
 
 @pages.helpers.page("organise/history.html", "history")
 def history_page(request: HttpRequest, season: Season) -> pages.Answer:
     page = pages.leaf(request, history(season), HISTORY_AT_ONCE)
-    recent = {entry.pk for entry in to_take_back(season)}
+    recent = {entry.pk for entry in undoing.to_take_back(season)}
     lines = [{"entry": entry, "may_undo": entry.pk in recent or may_undo(entry)} for entry in page]
     return {"page": page, "lines": lines}
 
 
-def _after(request: HttpRequest, change: AuditEntry, said: object) -> HttpResponseBase:
+def _after(request: HttpRequest, change: models.AuditEntry, said: object) -> HttpResponseBase:
     season = Season.objects.filter(pk=change.place_id).first()
     return redirect("organise-history", season.slug) if season else redirect("home")
 
@@ -183,7 +180,7 @@ def confirmation(request: HttpRequest, season: Season, phase: Phase) -> pages.An
         "confirmed": confirmed,
         "teams": teams,
         "official_since": official_since(phase, results),
-        "refused": sentence(refused) if refused else "",
+        "refused": words.sentence(refused) if refused else "",
         "may_end": phase.confirms_results and phase.closes <= now() and phase.confirmation_ended_at is None,
     }
 

@@ -28,18 +28,14 @@ from scoring.ops.pruning import delete_season
 from scoring.web import pages
 from scoring.worker.background import Kind
 from tasks.gold.early import kept_back
-from tasks.models import Phase, Season, SeasonFile, Task
-from tasks.models.run_cards import REQUIRABLE
+from tasks.models import Phase, Season, SeasonFile, Task, run_cards
 from tasks.models.seasons import Configured
-from tasks.seasons.access import creator_of_seasons
+from tasks.seasons import access, history, presets
 from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefix
 from tasks.seasons.file.export import export_season
 from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
 from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
-from tasks.seasons.history import NotDeleted
-from tasks.seasons.presets import PRESETS, preset_for
-from tasks.types import InputRefused, Option, task_types
-from tasks.types.base import printed_options
+from tasks.types import InputRefused, Option, base, task_types
 from tasks.types.problems import capped
 
 
@@ -106,7 +102,7 @@ def delete(request: pages.SignedInRequest, season: Season, what: str, number: in
 def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """A season that was never public; its name in addresses is typed, since it cannot be undone."""
     if request.POST.get("slug", "").strip() != season.slug:
-        raise NotDeleted(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
+        raise history.NotDeleted(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
     delete_season(season=season, by=request.user)
     messages.success(request, _("The draft %(season)s is deleted.") % {"season": season})
     return redirect("home")
@@ -125,7 +121,7 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
         "show_hidden_initial": True,
     }
     if name == "card_required":
-        chosen = list(REQUIRABLE.items())
+        chosen = list(run_cards.REQUIRABLE.items())
         return forms.MultipleChoiceField(choices=chosen, widget=forms.CheckboxSelectMultiple, **shared)
     if name == "type":
         types = [(slug, f"{task_type.title} ({slug})") for slug, task_type in task_types().items()]
@@ -216,7 +212,7 @@ class SettingsForm(forms.Form):
             if row.declaration_id and isinstance(chosen, forms.ChoiceField):
                 chosen.choices = [(row.type, f"{row.task_type.title} ({row.type})")]
             self.options = dict(row.options)
-            shown = printed_options(row.options)
+            shown = base.printed_options(row.options)
             for option in row.task_type.all_options:
                 name = f"{OPTION}{option.name}"
                 self.fields[name] = option_field(option)
@@ -318,7 +314,7 @@ clone = pages.fills(
 )
 
 
-@pages.Pages(creator_of_seasons).form("organise/file.html", "file")
+@pages.Pages(access.creator_of_seasons).form("organise/file.html", "file")
 def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
     """The same for a season that is not there yet; for staff."""
     return _answered(request, None)
@@ -331,7 +327,7 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
         "part": "file",
         "form": form,
         "frame": "organise/base.html" if season else "organise/apart.html",
-        "presets": [] if season else PRESETS.values(),
+        "presets": [] if season else presets.PRESETS.values(),
         "last": SeasonFile.objects.filter(season=season).select_related("loaded_by").first(),
     }
     status = 200
@@ -385,6 +381,6 @@ def _loaded(
 new_from_preset = pages.fills(
     acts.FROM_PRESET,
     "organise/preset.html",
-    pages=pages.Pages(preset_for, "preset", context=lambda preset: {"preset": preset}),
+    pages=pages.Pages(presets.preset_for, "preset", context=lambda preset: {"preset": preset}),
     then=lambda request, preset, season: redirect("organise-launch", season.slug),
 )

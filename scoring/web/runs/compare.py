@@ -9,11 +9,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
-from scoring.board.comparisons import Unreadable, WithheldStatistics
+from scoring.board import comparisons, visibility
 from scoring.board.formatting import class_label, dimension_label, interval, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Board
-from scoring.board.visibility import audience_of, may_see_instances
 from scoring.comparison import contenders, pages, reading
 from scoring.comparison.paired_scores import Busy, tests, two
 from scoring.exchange.figure_files import figure_response
@@ -78,12 +77,12 @@ def _compared(
         if pair.pooled and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None:
             own = contenders.ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
             found["read"] = own.with_()
-        if may_see_instances(board.phase, audience_of(board.phase, viewer)):
+        if visibility.may_see_instances(board.phase, visibility.audience_of(board.phase, viewer)):
             both = replace(query, a=chosen[0].run, b=chosen[1].run)
             found["instances"] = pages.instance_part(pair, both)
-    except WithheldStatistics:
+    except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200
-    except Unreadable:
+    except comparisons.Unreadable:
         return {"is_unreadable": True}, 200
     except Busy:
         return {"is_busy": True}, 503

@@ -10,9 +10,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
-from scoring.board import standings, visibility
-from scoring.board.comparisons import Unreadable
-from scoring.board.exports import csv_text
+from scoring.board import comparisons, exports, standings, visibility
 from scoring.board.formatting import class_label, dimension_label, metric_label, shown
 from scoring.board.query import board_of
 from scoring.comparison import reading as readings
@@ -66,7 +64,7 @@ def instances(request: HttpRequest, readable: tuple[Submission, readings.Rights]
     }
     try:
         page = readings.read_own(own, rights, query, lambda: readings.others_of(run.phase, request.user, own))
-    except Unreadable:
+    except comparisons.Unreadable:
         return private(render(request, "runs/instances.html", context))
     if page is None:
         raise Http404(_("The run has no instance of this name."))
@@ -98,7 +96,7 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
     context: dict[str, Any] = place_of(phase)
     try:
         read = readings.read_two(phase, request.user, query)
-    except Unreadable:
+    except comparisons.Unreadable:
         return private(render(request, "runs/instances.html", context))
     a, b = read.chosen
     query = replace(query, a=a.run, b=b.run)
@@ -127,7 +125,7 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
     context: dict[str, Any] = place_of(phase) | {"rules": board.rules, "gold": board.gold, "is_all": True}
     try:
         page = readings.read_all(board, request.user, query)
-    except Unreadable:
+    except comparisons.Unreadable:
         return private(render(request, "runs/instances.html", context))
     if page is None:
         raise Http404(_("The runs have no instance of this name."))
@@ -154,7 +152,7 @@ def _answer(
         content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)})
         return attachment(content, XLSX, f"{file}-instances.xlsx", is_private=True)
     if query.as_file == CSV_FILE:
-        text, name = csv_text(*_table(page, runs)), f"{file}-instances.csv"
+        text, name = exports.csv_text(*_table(page, runs)), f"{file}-instances.csv"
         return attachment(text, "text/csv; charset=utf-8", name, is_private=True)
     forms = context.get("forms", TABLES)
     of_class = ":".join(page.of_class) if page.of_class else ""

@@ -15,12 +15,8 @@ from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import Membership, User
 from scoring.acts import runs
-from scoring.board import manual_scores, visibility
+from scoring.board import differences, gold_changes, label_shares, leak_budget, manual_scores, visibility
 from scoring.board.confirming import why_not
-from scoring.board.differences import hidden_classes
-from scoring.board.gold_changes import change_of_run
-from scoring.board.label_shares import run_shares
-from scoring.board.leak_budget import limits_in_words
 from scoring.board.standings import standing_of
 from scoring.comparison.reading import rights_to
 from scoring.models import Receipt
@@ -213,13 +209,13 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
     if not evaluations:
         return {}
     first = next(iter(evaluations.values()))
-    hidden = hidden_classes([first.pk], run.phase, audience)
+    hidden = differences.hidden_classes([first.pk], run.phase, audience)
     sees_instances = visibility.may_see_instances(run.phase, audience)
     lines = results.numbers(run, evaluations)
     breakdowns = results.by_class(first, hidden)
     calibration = reliability(first, 1 if sees_instances else secrecy_of(run.phase).min_class_size)
     shows_gold = visibility.visibility_of(run.phase, audience) == visibility.Visibility.SCORES
-    shares = run_shares(first, shows_gold=shows_gold)
+    shares = label_shares.run_shares(first, shows_gold=shows_gold)
     figures = {f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns}
     figures |= {share["id"]: share["bars"] for share in shares}
     figures |= {"reliability": calibration["figure"]} if calibration else {}
@@ -231,7 +227,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "withheld": sorted(
             {one.withheld for line in lines for one in line["numbers"] if one and one.withheld}
         ),
-        "limits": list(limits_in_words(run.phase)),
+        "limits": list(leak_budget.limits_in_words(run.phase)),
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line["differs"]],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
@@ -248,7 +244,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "predecessor": results.predecessor(run, first.gold) if run.status == Status.SCORED else None,
         "has_claims": any(map(has_claims, evaluations.values())),
         "may_organise": may_organise(request.user, run.phase.task.season),
-        "gold_change": change_of_run(run, first, request.user),
+        "gold_change": gold_changes.change_of_run(run, first, request.user),
     }
 
 

@@ -18,34 +18,27 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from citeboard.core import storage
+from citeboard.core import storage, words
 from citeboard.core.query import whole_number
 from citeboard.core.storage.downloads import download
-from citeboard.core.words import sentence
 from citeboard.teams.access import teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
+from scoring.board import counting, open_gold, standings, visibility
 from scoring.board.cache import answered, is_visitor, tag_of
-from scoring.board.counting import site_facts
-from scoring.board.open_gold import described_splits
 from scoring.board.public_results import FirstPlace, public_first_places, public_top, shows_baselines_alone
-from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
-from scoring.board.visibility import viewer_of
 from scoring.comparison.drawing import ASKED, drawn_example
-from scoring.exchange import citations, linked_data
+from scoring.exchange import citations, linked_data, mounted
 from scoring.exchange.data_sets import released_phases
-from scoring.exchange.mounted import mounted_archives
 from scoring.models import Sheet
-from scoring.publications.published import leading_of_each
-from scoring.publications.reproduced import is_reproduced
+from scoring.publications import published, reproduced
 from scoring.web.pages import Answer, page_alike, season_readers, task_readers
 from tasks.gold.secrecy import with_phases
 from tasks.models import Gold, JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
-from tasks.seasons import access
+from tasks.seasons import access, timeline
 from tasks.seasons.cards import card
-from tasks.seasons.timeline import time_line
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
@@ -58,14 +51,14 @@ KEPT_SECONDS = 60
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     number = whole_number(request.GET.get("page", ""))
-    reader = viewer_of(request.user)
+    reader = visibility.viewer_of(request.user)
     sees = (reader.is_staff, reader.seasons)
     return _page(request, "seasons/home.html", number, lambda: _home(request, number), sees)
 
 
 @season_readers.page()
 def season(request: HttpRequest, season: Season) -> Answer:
-    reader = viewer_of(request.user)
+    reader = visibility.viewer_of(request.user)
     response = _page(request, "seasons/season.html", None, lambda: _season(request, season), reader.key)
     response["Link"] = linked_data.season_links(season)
     return response
@@ -80,7 +73,7 @@ def _page(
 ) -> HttpResponse:
     """Kept until something changes on the site, for visitors and for each ``reader``."""
     if isinstance(request.user, User):
-        facts = (request.path, query, site_facts(), reader)
+        facts = (request.path, query, counting.site_facts(), reader)
         return HttpResponse(page_alike(request, template, context, facts, KEPT_SECONDS))
 
     def body() -> str:
@@ -88,7 +81,7 @@ def _page(
 
     if not is_visitor(request):
         return HttpResponse(body())
-    tag = tag_of(request, query, *site_facts())
+    tag = tag_of(request, query, *counting.site_facts())
     return answered(request, tag, body, is_public=True, hides=lambda: True, seconds=KEPT_SECONDS)
 
 
@@ -111,7 +104,7 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
             for line in by_state["open"]
         ],
         "page": page,
-        "archives": [] if page.has_next() else mounted_archives(),
+        "archives": [] if page.has_next() else mounted.mounted_archives(),
         "may_create_seasons": access.may_create_seasons(request.user),
     }
 
@@ -127,7 +120,7 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
         "season": found,
         "line": line,
         "citation": citations.of_season(found),
-        "is_reproduced": any(is_reproduced(task.task) for task in line.tasks),
+        "is_reproduced": any(reproduced.is_reproduced(task.task) for task in line.tasks),
         "registrations": registrations,
         "public_teams": _public_teams(found, registrations, is_everybodys=not is_helper),
         "organisers": found.organisers.filter(role=Organiser.Role.ORGANISER).select_related("user"),
@@ -139,7 +132,7 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
         "terms": current_terms(found),
         "terms_to_accept": terms_to_accept(found, request.user),
         "to_rate": _sheets_to_rate(request, found),
-        **time_line(found),
+        **timeline.time_line(found),
     }
 
 
@@ -271,13 +264,13 @@ def _in_small(line: TaskLine, elsewhere: TaskLine | None) -> dict[str, Any]:
     }
 
 
-def _cell(place: FirstPlace) -> Cell:
-    return Cell(place.submission, place.value, place.low, place.high)
+def _cell(place: FirstPlace) -> standings.Cell:
+    return standings.Cell(place.submission, place.value, place.low, place.high)
 
 
 def _reported(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
     found = {}
-    for task, table in leading_of_each(tasks).items():
+    for task, table in published.leading_of_each(tasks).items():
         for best in table.rows[:1]:
             figure = best.figures.get(table.leading.name)
             found[task] = {
@@ -331,7 +324,7 @@ def inputs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     except TermsNotAccepted as refused:
         terms = f"{settings.BASE_URL}{reverse('terms', args=[found.task.season.slug])}"
         where = _("They are at %(address)s.") % {"address": terms}
-        raise PermissionDenied(f"{sentence(refused)} {where}") from refused
+        raise PermissionDenied(f"{words.sentence(refused)} {where}") from refused
     else:
         gold = Gold.objects.current(found)
     if gold is None:
@@ -345,7 +338,7 @@ def data_sets(request: HttpRequest, task: Task) -> Answer:
     if task.task_type.statistics is None:
         raise Http404(_("The data of this task are not described by data set."))
     return {
-        "splits": described_splits(task, request.user),
+        "splits": open_gold.described_splits(task, request.user),
         "may_organise": access.may_organise(request.user, task.season),
         "max_input": MAX_INPUT,
         "max_output": MAX_OUTPUT,

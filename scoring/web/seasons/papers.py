@@ -8,19 +8,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from citeboard.core import storage
-from citeboard.core.api import readable_anywhere
+from citeboard.core import api, storage
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import in_decimals
 from scoring.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
-from scoring.board import exports
+from scoring.board import exports, standings
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.formatting import dimension_label, metric_label, ranks
 from scoring.board.public_results import Overall, overall as overall_table
-from scoring.board.standings import Board
-from scoring.exchange.citations import of_paper
-from scoring.exchange.figure_files import figure_response
-from scoring.exchange.formats import ZIP
+from scoring.exchange import citations, figure_files, formats
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications import published as printed
@@ -47,7 +43,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
         for kind, key in (("heat-map", "heat"), ("bars", "bars"))
     }
     if query.figure:
-        return figure_response(figures, query.figure)
+        return figure_files.figure_response(figures, query.figure)
     return {
         "papers": results.papers,
         "headlines": [printed.headline(table, query) for table in results.headlines],
@@ -68,7 +64,7 @@ PUBLISHED = {
 }
 
 
-@readable_anywhere
+@api.readable_anywhere
 @task_readers.page()
 def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
     content_type, written = PUBLISHED[form]
@@ -89,7 +85,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
         if table.phase and len(table.lines) > 1
     }
     if wanted := request.GET.get("figure"):
-        return figure_response(figures, wanted)
+        return figure_files.figure_response(figures, wanted)
     return {
         "tables": tables,
         "conclusions": conclusions_of(tables),
@@ -112,7 +108,7 @@ def paper(request: HttpRequest, key: str) -> HttpResponse:
         "paper": paper,
         "tables": list(map(_whole, tables)),
         "conclusions": printed.concluded(tables),
-        "citation": of_paper(paper),
+        "citation": citations.of_paper(paper),
     }
     return render(request, "publications/paper.html", context)
 
@@ -143,7 +139,7 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
     }
 
 
-def _tables(board: Board) -> dict[str, Any]:
+def _tables(board: standings.Board) -> dict[str, Any]:
     dimensions = offered_dimensions(board)
     metrics = {metric: metric_label(metric) for name in dimensions for metric in metrics_of(board, name)}
     columns = []
@@ -173,7 +169,7 @@ def archive(request: HttpRequest, season: Season) -> Answer:
         page = reverse("overview-paper", args=[season.slug])
         return redirect(f"{page}{query.with_().removesuffix('?')}#zip")
     name = f"{season.slug}-overview-paper.zip"
-    return download(request, storage.statistics, made.file, filename=name, content_type=ZIP)
+    return download(request, storage.statistics, made.file, filename=name, content_type=formats.ZIP)
 
 
 @season_readers.page()
@@ -221,7 +217,7 @@ def _overall(request: HttpRequest, season: Season) -> Overall:
     return overall_table(season, counts_absences=request.GET.get("absences") == "last")
 
 
-@readable_anywhere
+@api.readable_anywhere
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
     content_type, written = FORMS[form]
