@@ -90,9 +90,6 @@ class PublicTeam:
     seasons: list[Season]
     results: list[Result]
 
-    def of_system(self, slug: str) -> list[Result]:
-        return [result for result in self.results if result.placing.system_slug == slug]
-
 
 def system_slug(name: str) -> str:
     digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:DIGITS]
@@ -120,7 +117,7 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
 
 def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Submission]:
     team = public_team(None, slug)
-    results = team.of_system(system)
+    results = [result for result in team.results if result.placing.system_slug == system]
     if not results:
         raise Http404(_("No public board has a system of this team at this address."))
     newest = max(results, key=lambda result: (result.placing.submitted_at, result.placing.submission))

@@ -30,8 +30,6 @@ HUMAN_COLUMNS = 10_000
 MINOR = 1_000
 CONTRASTIVE, WITH_ORGANISER = gettext_lazy("contrastive"), gettext_lazy("with an organiser")
 MAX_NUMBERS = 20_000
-#: Values that agree to so many significant digits are equal: two machines need not add up in the same order.
-SIGNIFICANT_DIGITS = 12
 
 
 class UnknownRules(LookupError):
@@ -380,8 +378,8 @@ def _give_ranges(board: Board, by: str) -> None:
 
 
 def significant(value: float) -> float:
-    """The value to the digits that count as equal."""
-    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    """To 12 digits, by which values are equal: two machines need not add up in the same order."""
+    return float(f"{value:.12g}")
 
 
 #: By the number of its evaluation a row's last score, and its cells by their signatures.

@@ -67,7 +67,9 @@ class FirstOrganiserForm(accounts.NameForm):
     secret = forms.CharField(label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput)
     email = forms.EmailField(label=gettext_lazy("E-mail address"))
     password = forms.CharField(
-        label=gettext_lazy("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label=gettext_lazy("Password"),
+        validators=[validate_password],
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     field_order = ("secret", "email", "name", "password")
 
@@ -76,11 +78,6 @@ class FirstOrganiserForm(accounts.NameForm):
         if User.objects.filter(email__iexact=email).exists():
             raise forms.ValidationError(_("An account has this address already; give another one."))
         return email
-
-    def clean_password(self) -> str:
-        password: str = self.cleaned_data["password"]
-        validate_password(password)
-        return password
 
 
 #: Tokens that are tried from one network.

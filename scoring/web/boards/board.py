@@ -372,20 +372,17 @@ class BoardPage:
             (any(row.is_human for row in self.board.rows), "human", "human-line", _("the human line")),
             (bool(self.phase.task.published), "reported", "reported", _("published results")),
         ]
-        marks = self.facts.marks
-        of_marks = [
-            Toggle(f"mark-{name}", query.with_(without=self._turned(name)), name not in query.without, words)
-            for name, words in marks.items()
-        ]
-        return [
+        toggles = [
             Toggle(element, query.with_(**{name: not getattr(query, name)}), getattr(query, name), label)
             for is_offered, name, element, label in offered
             if is_offered
-        ] + of_marks
-
-    def _turned(self, mark: str) -> tuple[str, ...]:
-        left_out = self.query.without
-        return tuple(own for own in left_out if own != mark) if mark in left_out else (*left_out, mark)
+        ]
+        for name, words in self.facts.marks.items():
+            others = tuple(own for own in query.without if own != name)
+            is_shown = len(others) == len(query.without)
+            href = query.with_(without=(*others, name) if is_shown else others)
+            toggles.append(Toggle(f"mark-{name}", href, is_shown, words))
+        return toggles
 
     @cached_property
     def columns(self) -> list[Choice]:
@@ -428,7 +425,9 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        compare = self._compare if self.shows_scores else ""
+        # Where a run is compared with the first; its number goes behind this.
+        same = CompareQuery(rules=self.query.rules, gold=self.query.gold)
+        compare = f"compare/?{urlencode([*same.pairs(), ('a', '')])}" if self.shows_scores else ""
         return table(self.facts.writers, self.rows, self.query, compare, self.teams)
 
     @cached_property
@@ -436,16 +435,14 @@ class BoardPage:
         return own_runs(self.board, self.teams)
 
     @property
-    def _compare(self) -> str:
-        """Where a run is compared with the first; its number goes behind this."""
-        same = CompareQuery(rules=self.query.rules, gold=self.query.gold)
-        return f"compare/?{urlencode([*same.pairs(), ('a', '')])}"
-
-    @property
     def caption(self) -> str:
         runs = counted(self.phase.judged_runs, "run")
         rule = COUNTED[Phase.Counting(self.phase.counting)] % {"runs": runs}
-        ranked = _("%(rule)s, ranked by %(measure)s") % {"rule": rule, "measure": self._measure}
+        measure = self.ranking_label
+        if len(self.phase.task.rules) > 1:
+            facts = {"metric": measure, "rules": self.board.rules}
+            measure = _("%(metric)s under the rules “%(rules)s”") % facts
+        ranked = _("%(rule)s, ranked by %(measure)s") % {"rule": rule, "measure": measure}
         sentences = [ranked if self.board.ranking else rule]
         if self.query.sort != RANK:
             sentences.append(sorted_in_words(self.board, self.query))
@@ -453,13 +450,6 @@ class BoardPage:
             left_out = _("%(rows)s left out") % {"rows": counted(hidden, "row")}
             sentences.append(left_out[:1].upper() + left_out[1:])
         return ". ".join(sentences) + "."
-
-    @property
-    def _measure(self) -> str:
-        metric = metric_label(self.board.ranking.metric) if self.board.ranking else ""
-        if len(self.phase.task.rules) < 2:
-            return metric
-        return _("%(metric)s under the rules “%(rules)s”") % {"metric": metric, "rules": self.board.rules}
 
     @property
     def ranking_label(self) -> str:

@@ -220,6 +220,7 @@ def _line(
     judged = dict(zip(runs, instance.judged, strict=False))
     name = reading.metric.name if reading.metric else ""
     values = instance.values.get(name, ())
+    differences = {key: [own[0] - own[1]] if len(own) == 2 else [] for key, own in instance.values.items()}
     return {
         "instance": instance,
         "href": query.with_(instance=instance.name),
@@ -236,14 +237,10 @@ def _line(
         "kinds": sorted(kind_label(kind) for kind in reading.kinds.get(instance.name, ())),
         "ranked": [(run, _value(value, metrics[name])) for run, value in zip(runs, values, strict=False)],
         "values": [
-            (metric_label(name), [_value(value, metrics[name]) for value in [*own, *_difference(own)]])
+            (metric_label(name), [_value(value, metrics[name]) for value in [*own, *differences[name]]])
             for name, own in instance.values.items()
         ],
     }
-
-
-def _difference(values: Sequence[float]) -> list[float]:
-    return [values[0] - values[1]] if len(values) == 2 else []
 
 
 def _value(value: float, metric: Metric) -> str:
