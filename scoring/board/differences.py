@@ -15,8 +15,7 @@ from scoring.metrics import OF_LABELS, names_by
 from scoring.models import OF_SMALL_CLASS, Breakdown, class_numbers
 from scoring.stats.breakdown import CROSSED, NO_CLASS
 from tasks.gold.secrecy import secrecy_of
-from tasks.models import Phase
-from tasks.models.run_cards import trained_on
+from tasks.models import Phase, run_cards
 
 #: More rows than this no chart can hold; the table has as many as are chosen.
 MAX_IN_HEAT_MAP = 40
@@ -273,7 +272,7 @@ DATA_SET = "dataset"
 
 def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
     """None where the task has no data sets apart, or no run of the board says what it was trained on."""
-    rows = [row for row in board.rows if trained_on(row.card)]
+    rows = [row for row in board.rows if run_cards.trained_on(row.card)]
     metrics = metrics_of(board, DATA_SET) if rows and DATA_SET in classes_of(board) else []
     if not metrics:
         return None
@@ -291,7 +290,7 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
         is_ordered = table.higher_is_better is not None
         best[name.label] = {key for key, value in values.items() if is_ordered and value == top}
     lines = []
-    for row in sorted(rows, key=lambda row: trained_on(row.card)):
+    for row in sorted(rows, key=lambda row: run_cards.trained_on(row.card)):
         cells = [
             {
                 "text": table.text(label, row),
@@ -300,9 +299,9 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
             }
             for label in best
         ]
-        lines.append({"trained": trained_on(row.card), "row": row, "cells": cells})
+        lines.append({"trained": run_cards.trained_on(row.card), "row": row, "cells": cells})
     return {"metric": chosen, "metrics": metrics, "tested": list(best), "lines": lines}
 
 
 def _saw(row: Row, label: str) -> bool:
-    return label.lower() in trained_on(row.card)
+    return label.lower() in run_cards.trained_on(row.card)

@@ -8,12 +8,10 @@ from typing import Any
 
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
-from scoring.board.confirming import Confirmation, confirmation_of
+from scoring.board import confirming, public_results, query
 from scoring.board.differences import ClassTable, System, class_table, classes_of, metrics_of
 from scoring.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
 from scoring.board.manual_scores import ManualScores, manual_scores_of, written
-from scoring.board.public_results import Overall
-from scoring.board.query import TableChoice, chosen_columns
 from scoring.board.standings import Board, Row
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
@@ -43,7 +41,7 @@ _SHARES = ("share", "share_low", "share_high", "mean_rank", "borda", "borda_low"
 DAGGER, STAR = r"$^{\dagger}$", r"$^{\ast}$"
 TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
-ALL = TableChoice()
+ALL = query.TableChoice()
 
 #: By submission and name, what teams report themselves.
 TeamFigures = Mapping[int, Mapping[str, float]]
@@ -104,7 +102,7 @@ def heads_and_lines(
     reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
     card_fields = [name for name in run_cards.CARD if any(name in row.card for row in rows)]
     entered = manual_scores_of(board, rows)
-    confirmation = confirmation_of(board)
+    confirmation = confirming.confirmation_of(board)
     has_organisers = any(row.has_organiser for row in rows)
     names = [column.name for column in board.columns]
     heads: list[object] = [
@@ -140,7 +138,7 @@ def heads_and_lines(
 
 
 def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
-    confirmation = confirmation_of(board)
+    confirmation = confirming.confirmation_of(board)
     entered = manual_scores_of(board, rows)
     content: dict[str, Any] = {
         **_origin(board),
@@ -187,11 +185,11 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     return json_text(content)
 
 
-def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> str:
+def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL) -> str:
     """The rows as they are shown, after comments that name the columns' keys. Raises UnknownColumn."""
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
-    columns = chosen_columns(board, choice.columns)
+    columns = query.chosen_columns(board, choice.columns)
     best: dict[str, float] = {}
     for column in columns:
         cells = [row.scores.get(column.name) for row in rows if row.competes]
@@ -201,7 +199,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     tied: set[int] = set()
     if choice.has_marks and board.ranking in columns and board.is_compared:
         tied = {row.submission for row in board.may_be_first[1:]}
-    confirmation = confirmation_of(board)
+    confirmation = confirming.confirmation_of(board)
     caption = f"{title}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
     # Columns of one's choice are the board's own.
     entered = ManualScores(measures=[], values={}) if choice.columns else manual_scores_of(board, rows)
@@ -244,7 +242,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     return as_table(tabular, choice.caption or caption, "-".join(_slugs(board)))
 
 
-def preliminary(confirmation: Confirmation | None) -> str:
+def preliminary(confirmation: confirming.Confirmation | None) -> str:
     return f"{confirmation.sentence}. " if confirmation and confirmation.is_preliminary else ""
 
 
@@ -369,7 +367,7 @@ def classes_json(board: Board) -> str:
 
 
 def classes_latex(
-    board: Board, table: ClassTable, leading: Mapping[str, int], choice: TableChoice = ALL
+    board: Board, table: ClassTable, leading: Mapping[str, int], choice: query.TableChoice = ALL
 ) -> str:
     """``leading`` has by class the evaluation that is significantly better than every other of the board."""
     phase = board.phase
@@ -378,7 +376,7 @@ def classes_latex(
     marks = leading if choice.has_marks else {}
     evaluations = {row.evaluation for row in table.systems}
     is_marked = any(marks.get(name.label) in evaluations for name in table.classes)
-    confirmation = confirmation_of(board)
+    confirmation = confirming.confirmation_of(board)
     marking = f"Best in bold; baselines in italics{LEADING if is_marked else '.'}"
 
     def head(row: System) -> str:
@@ -407,7 +405,7 @@ def classes_latex(
     return as_table(tabular, choice.caption or f"{title}. {preliminary(confirmation)}{marking}", label)
 
 
-def overall_values(table: Overall) -> dict[str, Any]:
+def overall_values(table: public_results.Overall) -> dict[str, Any]:
     return {
         "absences": "last" if table.counts_absences else "left-out",
         "boards": [
@@ -439,11 +437,11 @@ def overall_values(table: Overall) -> dict[str, Any]:
     }
 
 
-def overall_json(season: Season, table: Overall) -> str:
+def overall_json(season: Season, table: public_results.Overall) -> str:
     return json_text({"season": season.slug, **overall_values(table)})
 
 
-def overall_csv(season: Season, table: Overall) -> str:
+def overall_csv(season: Season, table: public_results.Overall) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
     columns = ("rank", "ranks", "rank_low", "rank_high", "team", *_SHARES, "boards", "absent")
@@ -458,7 +456,7 @@ def overall_csv(season: Season, table: Overall) -> str:
     return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], *lines)
 
 
-def overall_latex(season: Season, table: Overall) -> str:
+def overall_latex(season: Season, table: public_results.Overall) -> str:
     heads = ["Rank", "Team", "Share", "Boards", *(str(board.phase.task) for board in table.boards)]
     lines = []
     for row in table.rows:

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from scoring.board.standings import standing_of
-from scoring.board.visibility import Audience, Visibility, audience_of, visibility_of
+from scoring.board import standings, visibility
 from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
@@ -13,7 +12,7 @@ from tasks.seasons.access import may_have_inputs, may_organise
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
     """Where this phase gives it out, and no other that holds any of it still keeps it back."""
-    if visibility_of(phase, audience_of(phase, viewer)) != Visibility.SCORES:
+    if visibility.visibility_of(phase, visibility.audience_of(phase, viewer)) != visibility.Visibility.SCORES:
         return False
     if not may_have_inputs(viewer, phase):
         return False
@@ -21,16 +20,16 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
-    if not may_have_gold(phase, viewer) or standing_of(phase, viewer, submission) is None:
+    if not may_have_gold(phase, viewer) or standings.standing_of(phase, viewer, submission) is None:
         return None
     run = Submission.objects.get(pk=submission)
     # What annotators answered is gold, and so no run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 
-def reads_instances(phase: Phase, audience: Audience, viewer: object) -> bool:
+def reads_instances(phase: Phase, audience: visibility.Audience, viewer: object) -> bool:
     """Whether the answers of all systems of its board can be read beside the gold."""
-    return audience == Audience.ORGANISER or may_have_gold(phase, viewer)
+    return audience == visibility.Audience.ORGANISER or may_have_gold(phase, viewer)
 
 
 OF_INSTANCES = ("long_inputs", "long_outputs", "printed_self_references", "self_references")

@@ -11,8 +11,7 @@ from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics.entailment import with_labels
-from scoring.stats import jackknife, signature
-from scoring.stats.significance import ALPHA, SEED, trials_for
+from scoring.stats import jackknife, signature, significance
 from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
 
@@ -41,7 +40,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
                 "test": result["test"],
             }
             p, difference = result["p_holm"], result["difference"]
-            if p is not None and p <= ALPHA and difference is not None:
+            if p is not None and p <= significance.ALPHA and difference is not None:
                 is_more = difference > 0
                 sides = ("higher", "lower") if metric.higher_is_better is None else ("a", "b")
                 line["verdict"] = sides[0 if is_more == (metric.higher_is_better is not False) else 1]
@@ -57,9 +56,9 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
         "make_href": query.with_(tests=True),
         "units": units,
-        "alpha": ALPHA,
-        "smallest": p_value(smallest) if units and smallest > ALPHA else "",
-        "command": _command(pair, trials_for(units)) if first else "",
+        "alpha": significance.ALPHA,
+        "smallest": p_value(smallest) if units and smallest > significance.ALPHA else "",
+        "command": _command(pair, significance.trials_for(units)) if first else "",
     }
 
 
@@ -80,7 +79,7 @@ def _command(pair: Two, trials: int) -> str:
         gold="GOLD",
         runs=(names[0], names[1]),
         trials=trials,
-        seed=SEED,
+        seed=significance.SEED,
         part=pair.a.part,
     )
 

@@ -17,12 +17,11 @@ from django.http import Http404
 from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
-from scoring.board import visibility
+from scoring.board import standings, visibility
 from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
 from scoring.board.differences import hidden_classes, natural_order
 from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.query import board_of
-from scoring.board.standings import Board
 from scoring.comparison import contenders, drawing
 from scoring.comparison.paired_scores import Two, dimensions, names_of, two
 from scoring.metrics import Metric, base, metrics_by
@@ -383,7 +382,7 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadTwo:
-    board: Board
+    board: standings.Board
     chosen: contenders.ChosenTwo
     pair: Two
     page: Page
@@ -451,7 +450,7 @@ def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Eval
     return [run for run in runs if is_shown and run.submission_id != evaluation.submission_id]
 
 
-def comparable(board: Board) -> list[Evaluation]:
+def comparable(board: standings.Board) -> list[Evaluation]:
     """Of each system on the board what it was scored, where that is computed as its ranking column is."""
     ranking = board.ranking
     wanted = {row.submission for row in board.systems if ranking and ranking.name in row.scores}
@@ -461,7 +460,7 @@ def comparable(board: Board) -> list[Evaluation]:
     return [run for run in scored if run is not None and run.statistics and not run.withheld]
 
 
-def rights_to_all(board: Board, viewer: object, runs: Sequence[Evaluation]) -> Rights | None:
+def rights_to_all(board: standings.Board, viewer: object, runs: Sequence[Evaluation]) -> Rights | None:
     """To the instances of all these runs of a board; None where not even their values are shown."""
     phase, submissions = board.phase, [run.submission for run in runs]
     gold, values = _shown(phase, viewer, board.audience, submissions)
@@ -472,7 +471,7 @@ def rights_to_all(board: Board, viewer: object, runs: Sequence[Evaluation]) -> R
     return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
 
 
-def read_all(board: Board, viewer: object, query: contenders.InstancesQuery) -> Page | None:
+def read_all(board: standings.Board, viewer: object, query: contenders.InstancesQuery) -> Page | None:
     """What all systems of a board have right or wrong. Raises Unreadable."""
     runs = comparable(board)
     may = rights_to_all(board, viewer, runs) if runs else None
@@ -532,7 +531,7 @@ class Line:
 class Several:
     """``missing`` are chosen runs that were not scored under these rules and gold."""
 
-    board: Board
+    board: standings.Board
     offered: list[contenders.Contender]
     runs: list[contenders.Contender]
     missing: list[contenders.Contender]

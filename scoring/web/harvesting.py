@@ -14,9 +14,8 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.teams.api import asking_user
-from scoring.board.cache import phase_page
+from scoring.board import cache, visibility
 from scoring.board.standings import standings
-from scoring.board.visibility import Audience, Visibility, visibility_of
 from scoring.exchange import atom, calendars, data_sets, linked_data, mounted
 from scoring.exchange.results import place, site_address
 from scoring.models import Paper
@@ -100,13 +99,13 @@ def calendar(request: HttpRequest, season: str) -> HttpResponse:
 def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """The runs that stand on the board, and the versions of the gold."""
     found = phase_for(None, season, task, phase)
-    if visibility_of(found, Audience.PUBLIC) == Visibility.NOTHING:
+    if visibility.visibility_of(found, visibility.Audience.PUBLIC) == visibility.Visibility.NOTHING:
         raise Http404("The board of this phase is not published.")
 
     def body() -> str:
-        return atom.board_feed(standings(found, None, audience=Audience.PUBLIC))
+        return atom.board_feed(standings(found, None, audience=visibility.Audience.PUBLIC))
 
-    return phase_page(request, found, Audience.PUBLIC, "", body, content_type=atom.ATOM)
+    return cache.phase_page(request, found, visibility.Audience.PUBLIC, "", body, content_type=atom.ATOM)
 
 
 #: Larger archives are kept on disk while they are made.

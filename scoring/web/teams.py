@@ -19,11 +19,10 @@ from citeboard.core import plain_text, refusals
 from citeboard.core.words import sentence
 from citeboard.teams import access, membership, models
 from scoring.acts import seasons as acts, teams as team_acts
+from scoring.board import counting, visibility
 from scoring.board.charts import history
-from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at
 from scoring.board.formatting import interval, metric_label, score_text
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
-from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at
 from scoring.exchange.atom import ATOM, system_feed, team_feed
 from scoring.figures import Measured
 from scoring.models import OF_RANKING, Evaluation, Score
@@ -65,9 +64,9 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
 def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     phase = runs[0].phase
     assert runs[0].team is not None
-    audience = audience_of(phase, request.user)
-    sees_scores = shows_scores(phase) or audience in RUNS_THE_SEASON
-    at = frozen_at(phase, audience)
+    audience = visibility.audience_of(phase, request.user)
+    sees_scores = shows_scores(phase) or audience in visibility.RUNS_THE_SEASON
+    at = visibility.frozen_at(phase, audience)
     scores = _ranking_scores(phase, runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
@@ -102,10 +101,10 @@ def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | 
 
 
 def _on_board(phase: Phase, team: models.Team, at: dt.datetime | None) -> frozenset[int]:
-    gold = gold_at(phase, at) if at else board_gold(phase)
+    gold = counting.gold_at(phase, at) if at else counting.board_gold(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
-    rows = counting_runs(CountingRun, phase, phase.task.ranking_rules, gold, at)
+    rows = counting.counting_runs(counting.CountingRun, phase, phase.task.ranking_rules, gold, at)
     return frozenset(row.submission for row in rows if row.team_slug == team.slug)
 
 

@@ -23,10 +23,9 @@ from scoring.web.pages import Answer, Pages, SignedInRequest, entering, place_of
 from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
 from tasks.seasons.cards import card
-from tasks.submissions.bundles import BundleRefused, Part, check_bundle, runs_of, submit_bundle
+from tasks.submissions import bundles, run_card
 from tasks.submissions.forms import BundleForm, RunForm
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
-from tasks.submissions.run_card import checked_details, measures_for
 from tasks.submissions.submit import check_run, quota, replaceable, said_of, sent_before, submit_run
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 from tasks.types import Problem
@@ -70,7 +69,7 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         return _no_team(request, phase.task.season)
     asked = {
         "teams": teams,
-        "measures": measures_for(phase.task.task_type),
+        "measures": run_card.measures_for(phase.task.task_type),
         "required": phase.card_required,
         "has_priority": phase.counting == Phase.Counting.PRIORITY,
     }
@@ -209,7 +208,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         "teams": teams,
         "phases": phases,
         "required": [name for phase in phases for name in phase.card_required],
-        "measures": list(dict.fromkeys(measure for kind in types for measure in measures_for(kind))),
+        "measures": list(dict.fromkeys(measure for kind in types for measure in run_card.measures_for(kind))),
     }
     team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
     form = BundleForm(**sent(request), **asked, is_check=is_check)
@@ -244,23 +243,23 @@ def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_che
         with received(said["run"]) as file, received_if_any(said["metadata"]) as metadata:
             if is_check:
                 described = {"description": said["description"], "metadata": metadata}
-                parts = check_bundle(upload=file, by=user, **described, **given)
+                parts = bundles.check_bundle(upload=file, by=user, **described, **given)
                 is_good = all(part.is_good for part in parts)
                 words = _("This file would be refused. Nothing was stored or counted.")
                 if is_good:
                     words = _("All of this can be scored. Nothing was stored or counted.")
                 return Outcome(words, is_good=is_good, parts=[*map(_described, parts)])
-            return submit_bundle(
+            return bundles.submit_bundle(
                 upload=file,
                 team=team,
                 user=user,
-                details=checked_details(
+                details=run_card.checked_details(
                     system=said["system"], description=said["description"], kind=said["kind"]
                 ),
                 metadata=metadata,
                 **given,
             )
-    except BundleRefused as refused:
+    except bundles.BundleRefused as refused:
         for part in refused.parts:
             if isinstance(part.refusal, CardIncomplete):
                 form.add_missing(part.refusal.missing)
@@ -272,7 +271,7 @@ def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_che
         return _not_taken(form, refused, _("Something is missing below."))
 
 
-def _described(part: Part) -> tuple[Phase, Outcome]:
+def _described(part: bundles.Part) -> tuple[Phase, Outcome]:
     more = 0
     if part.refusal is None and part.problems:
         words = _("The part for this task can be scored; look at the warnings.")
@@ -296,6 +295,6 @@ def _bundle_for(user: object, pk: int) -> Bundle:
 
 @Pages(_bundle_for, "pk").page("runs/bundle.html")
 def bundle(request: HttpRequest, bundle: Bundle) -> Answer:
-    runs = [as_told(run, request.user) for run in runs_of(bundle)]
+    runs = [as_told(run, request.user) for run in bundles.runs_of(bundle)]
     is_moving = any(run.is_moving for run in runs)
     return {"season": bundle.season, "bundle": bundle, "runs": runs, "is_moving": is_moving}

@@ -21,9 +21,8 @@ from django.views.decorators.http import require_safe
 from citeboard.core import storage, words
 from citeboard.core.query import whole_number
 from citeboard.core.storage.downloads import download
+from citeboard.teams import api, models
 from citeboard.teams.access import teams_of
-from citeboard.teams.api import asking_user
-from citeboard.teams.models import Team, User
 from scoring.board import counting, open_gold, standings, visibility
 from scoring.board.cache import answered, is_visitor, tag_of
 from scoring.board.public_results import FirstPlace, public_first_places, public_top, shows_baselines_alone
@@ -72,7 +71,7 @@ def _page(
     reader: tuple[object, ...],
 ) -> HttpResponse:
     """Kept until something changes on the site, for visitors and for each ``reader``."""
-    if isinstance(request.user, User):
+    if isinstance(request.user, models.User):
         facts = (request.path, query, counting.site_facts(), reader)
         return HttpResponse(page_alike(request, template, context, facts, KEPT_SECONDS))
 
@@ -136,11 +135,11 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
     }
 
 
-def _could_ask(request: HttpRequest, season: Season) -> QuerySet[Team]:
-    if not isinstance(request.user, User):
-        return Team.objects.none()
+def _could_ask(request: HttpRequest, season: Season) -> QuerySet[models.Team]:
+    if not isinstance(request.user, models.User):
+        return models.Team.objects.none()
     if not season.allows_several_teams and access.entered_teams(request.user, season).exists():
-        return Team.objects.none()
+        return models.Team.objects.none()
     asked = JoinRequest.objects.filter(user=request.user).values("team")
     return access.teams_to_ask(request.user, season).exclude(pk__in=asked).order_by("name")
 
@@ -315,7 +314,7 @@ def task(request: HttpRequest, task: Task) -> Answer:
 @require_safe
 def inputs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponseBase:
     """What participants may have of a split, by session or token: never its gold."""
-    person = asking_user(request)
+    person = api.asking_user(request)
     found = access.phase_for(person, season, task, phase)
     try:
         access.require_inputs(person, found)
