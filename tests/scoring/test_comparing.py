@@ -290,8 +290,8 @@ def test_the_more_units_the_fewer_trials_and_never_too_few(units, trials):
 
 def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_significant(monkeypatch):
     """More rows are a stricter correction, for which the first number of trials may be too few."""
-    for place in ("board.comparisons.TRIALS", "stats.significance.TRIALS", "stats.significance.MIN_TRIALS"):
-        monkeypatch.setattr(f"scoring.{place}", 40)
+    for name in ("TRIALS", "MIN_TRIALS"):
+        monkeypatch.setattr(f"scoring.stats.significance.{name}", 40)
     topics = tuple(f"D01-{number:04d}" for number in range(1, 25))
     phase = compared.make_phase(topics=topics)
     for right in (24, 0):
