@@ -49,12 +49,14 @@ install() {
     file=$(files_of "$level" | sed 's/.* //')
     echo "Installing $file; this takes a minute or a few, once."
     : > "$mark"
-    # Python compiles what is imported when it is; most of what packages bring never is.
+    # A site compiles what it imports when it does; most of what packages bring it never does. To tests a
+    # warning of the compiler is an error, so that they find everything compiled.
     if ! "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check -r "$file" -c $lock; then
         echo "The packages of $file could not be installed; the lines above say why. Run the command again" >&2
         echo "when that is mended: it starts from a clean environment." >&2
         exit 1
     fi
+    [ "$level" = site ] || "$venv/bin/python" -m compileall -qq -j 0 "$venv/lib" || true
     rm -f "$mark"
     # Each level holds the ones before it.
     for held in site all dev; do
