@@ -76,14 +76,18 @@ def may_create_seasons(user: object) -> bool:
 
 def season_to_organise(user: object, season: str) -> Season:
     """A season that the user organises. Raises Http404: to everybody else these pages are not there."""
-    return season_to_help(user, season, may_organise)
+    return _season_for_whom(user, season, may_organise)
 
 
 def may_help(user: object, season: Season) -> bool:
     return Season.objects.helped_by(user).filter(pk=season.pk).exists()
 
 
-def season_to_help(user: object, season: str, may: Callable[[object, Season], bool] = may_help) -> Season:
+def season_to_help(user: object, season: str) -> Season:
+    return _season_for_whom(user, season, may_help)
+
+
+def _season_for_whom(user: object, season: str, may: Callable[[object, Season], bool]) -> Season:
     row = season_for(user, season)
     if not may(user, row):
         raise Http404(_("You do not organise a season at this address."))
