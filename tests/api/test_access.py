@@ -51,7 +51,7 @@ ACCESS = {
     # The world's runs are no texts, and none has claims; where they are, tests/scoring/test_background.py.
     "POST make_sheet": (401, 404, 404, 404, 400, 400),
     "POST import_labels": (401, 404, 404, 404, 400, 400),
-    "POST share_labels": (401, *(404,) * 5),
+    "POST share_labels": (401, 404, 404, 404, 400, 400),
     "POST import_judgements": (401, *(404,) * 5),
     "GET overall": (404,) * 6,
     "GET several": (404,) * 6,

@@ -121,17 +121,24 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
 def tracer_of(process: int) -> Any:
     """One for each process, since threads do not outlive a fork; None where the packages are missing."""
     try:
-        from opentelemetry import trace
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
-        from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
     except ImportError:
         log.warning(
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed: docs/operating.md"
         )
         return None
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "citeboard")})
+    provider = TracerProvider(resource=resource, id_generator=_ids_by_request())
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider.get_tracer("citeboard")
+
+
+def _ids_by_request() -> Any:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class IdsByRequest(RandomIdGenerator):
         def generate_trace_id(self) -> int:
@@ -141,7 +148,4 @@ def tracer_of(process: int) -> Any:
             is_first = not trace.get_current_span().get_span_context().is_valid
             return ids_of(logs.request_id.get())[1] if is_first else super().generate_span_id()
 
-    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "citeboard")})
-    provider = TracerProvider(resource=resource, id_generator=IdsByRequest())
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return provider.get_tracer("citeboard")
+    return IdsByRequest()
