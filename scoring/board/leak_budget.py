@@ -102,6 +102,7 @@ class Budget:
 
     @property
     def warns(self) -> bool:
+        """Of one team, or of those that are registered together."""
         return self.is_too_much or self.teams * (self.by_team or 0) > self.needed
 
     @property

@@ -44,6 +44,7 @@ class PaperView:
 
     @property
     def is_of_other_data(self) -> bool:
+        """Whether it is a table of another task of this kind."""
         return not self.board.phase.task.published
 
     @cached_property

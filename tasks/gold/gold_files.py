@@ -34,6 +34,8 @@ MAX_INDEXES = 40
 
 
 class EarlierGold(refusals.Refused):
+    """The content is that of a version that was corrected since; it is published again only when asked to."""
+
     def __init__(self, earlier: Gold) -> None:
         words = _(
             "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "

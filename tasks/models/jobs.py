@@ -190,6 +190,8 @@ class Acknowledgement(models.Model):
 
 
 class Tally(models.Model):
+    """One counter, or one part of a histogram."""
+
     name = models.CharField(max_length=40)
     label = models.CharField(max_length=60, blank=True)
     place = models.PositiveSmallIntegerField(default=0)

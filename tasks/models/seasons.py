@@ -274,6 +274,7 @@ class Season(Configured):
 
     @property
     def asks(self) -> list[str]:
+        """Fields of a person that are given with the acceptance of its terms."""
         return [name for name in ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
 
     @property

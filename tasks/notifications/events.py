@@ -156,6 +156,7 @@ def tell_question(question: models.Question, *, by: User) -> None:
 
 
 def tell_answered(question: models.Question) -> None:
+    """Also when an answer is changed."""
     if question.asked_by_id is None:
         return
     event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"

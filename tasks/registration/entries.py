@@ -79,6 +79,7 @@ def any_invitation(secret: str) -> Invitation | MailedInvitation:
 
 
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
+    """Take the place that an invitation offers; one by e-mail is used up."""
     with transaction.atomic():
         membership.locked(invitation.team)
         standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = Invitation.objects.all()
@@ -290,6 +291,7 @@ def terms_text(text: str) -> str:
 def publish_terms(
     *, season: Season, text: str, by: User | None, counts_from: dt.datetime | None = None
 ) -> Terms:
+    """Another version, of which everybody who takes part is told."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before, text = current_terms(season), terms_text(text)

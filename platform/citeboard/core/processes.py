@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 
 class ProcessGroup:
+    """A command in a session of its own, so that whatever it starts can be ended with it."""
+
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
         starter = [sys.executable, "-P", "-m", "citeboard.core.parent_death", str(os.getpid())]

@@ -215,6 +215,7 @@ class SeasonLine:
 
     @property
     def has_baselines_alone(self) -> bool:
+        """Whether boards show baselines and none of them the run of a team."""
         phases = self._phases
         return any(line.has_baselines_alone for line in phases) and not any(line.leaders for line in phases)
 
