@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Manager, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -238,8 +238,8 @@ class Facts(dict[str, Any]):
         self.things = things
 
     def __missing__(self, name: str) -> Any:
-        numbers = [thing for thing in self.things if type(thing) is int]
-        if numbers and name.endswith("s"):
-            return counted(numbers[0], name.removesuffix("s"))
         name = "user" if name == "person" else name
-        return next(getattr(thing, name) for thing in self.things if hasattr(thing, name))
+        facts = [getattr(thing, name) for thing in self.things if hasattr(thing, name)]
+        facts = [fact for fact in facts if not isinstance(fact, Manager)]
+        facts += [counted(thing, name.removesuffix("s")) for thing in self.things if type(thing) is int]
+        return next(iter(facts))

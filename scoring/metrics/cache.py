@@ -70,4 +70,4 @@ def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         for _, size, path in by_use:
             room -= size
             if room < 0:
-                path.unlink()
+                path.unlink(missing_ok=True)

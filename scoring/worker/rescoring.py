@@ -4,7 +4,6 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
@@ -289,10 +288,18 @@ def pack_gold(
         raise GoldRefused(refused.problems) from refused
 
 
-def publish_gold(*, season: Season | Task, by: User, **published: Any) -> list[NewGold]:
+def publish_gold(
+    *,
+    season: Season | Task,
+    splits: Sequence[tuple[Task, str]],
+    packed: Sequence[KeptGold],
+    reason: str,
+    by: User,
+    again: bool = False,
+) -> list[NewGold]:
     """Make it the next version of each split; the same content makes none. Asked of the season or a task."""
-    with transaction.atomic(), nothing_early(published["splits"][0][0].season, by=by):
-        made = publish_packed(by=by, **published)
+    with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
+        made = publish_packed(splits=splits, packed=packed, reason=reason, by=by, again=again)
     score_new(made, by=by)
     return made
 

@@ -155,6 +155,14 @@ def test_several_faults_are_told_at_once_and_a_command_ends_with_2(folder, capsy
     assert places == ["card.md", "task.toml:5", "task.toml:17", "task.toml:21"]
 
 
+def test_a_fault_of_the_card_stands_beside_one_of_a_baseline(folder):
+    (folder / "task.toml").write_text(f'{TOML}\n[[task.baselines]]\nname = "best"\n')
+    (folder / "card.md").write_text(CARD.replace("### `corrected`", "### `other`"))
+    of_card, of_baseline = faults(folder)
+    assert of_card.startswith("card.md: the rule set corrected is not described")
+    assert of_baseline.startswith("task.toml:26: “best” is not known here")
+
+
 def test_a_sample_that_scores_otherwise_is_refused_by_its_file_and_line(folder):
     scores = folder / "sample" / "scores.json"
     scores.write_text('{"corrected": {"f1": 0.5, "f3": 1}, "other": {}}')

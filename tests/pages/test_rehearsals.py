@@ -234,6 +234,22 @@ def test_a_program_is_told_by_a_dry_run_and_nothing_is_done(client, phase, organ
     assert Phase.objects.get().runs_per_day == 2
 
 
+def test_a_program_follows_by_jobs_the_scores_that_new_gold_would_give(client, tmp_path):
+    organiser, phase, _runs = make_runs()
+    client.force_login(organiser)
+    sent = {"reason": REASON, "file": archive(tmp_path)}
+    told = client.post(f"{API}/tasks/{phase.task_id}/gold/?dry_run=true", sent).json()
+    best, rest = told["jobs"]
+    work_off()
+    assert [client.get(job).json()["state"] for job in (best, rest)] == ["done", "done"]
+    scores = client.get(best).json()["scores"]
+    assert sorted((row["system"], row["rank"], row["place"]) for row in scores) == [
+        ("Always 1", "1", "2"),
+        ("Always 4", "2", "1"),
+    ]
+    assert Gold.objects.count() == 1
+
+
 def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_for_again(tmp_path):
     organiser, phase, runs = make_runs()
     browser = Client()

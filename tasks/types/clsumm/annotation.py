@@ -11,7 +11,7 @@ from enum import Enum
 
 from tasks.types.clsumm.citances import NO_REFERENCE, Annotation, CitanceName
 from tasks.types.files import InputFile
-from tasks.types.problems import Problem, quoted
+from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import decoded
 
 #: A line of gold or of a run without one of these makes the official program stop.
@@ -73,10 +73,7 @@ def _refuse_odd_quotes(raw: bytes) -> None:
 
 
 def _annotation(line: str, topic: str | None, number: int, source: Source) -> Annotation:
-    fields = line_fields(line)
-    for needed in NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED:
-        if needed not in fields:
-            raise Unreadable(f"the line has no field “{needed}”", f"`{needed}: …` between bars")
+    fields = _needed_fields(line, NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED)
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
@@ -136,6 +133,13 @@ def line_fields(line: str) -> dict[str, str]:
     return fields
 
 
+def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
+    fields = line_fields(line)
+    if missing := next((name for name in needed if name not in fields), ""):
+        raise Unreadable(f"the line has no field “{missing}”", f"`{missing}: …` between bars")
+    return fields
+
+
 _SHOWN = (*NEEDED_OF_INPUTS[:3], "Citation Marker", "Citation Offset", "Citation Text")
 #: The fields and columns that participants get; whatever else stands on a line stays on the server.
 PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
@@ -143,13 +147,21 @@ PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")
 ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
+def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
+    """Of each line, whose reference and facet nobody asks for. Raises InputRefused."""
+    for number, raw in enumerate(file.lines(), start=1):
+        if line := decoded(raw).strip():
+            try:
+                yield _needed_fields(line, NEEDED_OF_INPUTS[:3])
+            except Unreadable as fault:
+                problem = file.problem(fault.message, fault.expected, line=number, raw=line)
+                raise InputRefused([problem]) from fault
+
+
 def public_lines(file: InputFile) -> Iterator[str]:
     """The annotation lines without reference, facet and annotator, for a team to fill in."""
-    for raw in file.lines():
-        line = decoded(raw).strip()
-        if line:
-            fields = line_fields(line)
-            yield " | ".join(f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields) + " |"
+    for fields in shown_fields(file):
+        yield " | ".join(f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields) + " |"
 
 
 @dataclass(frozen=True)

@@ -388,13 +388,11 @@ def _citances(chosen: Chosen) -> Iterator[InputCitance]:
             marker = unescaped(row.values.get("Citation Marker", "")).strip()
             yield InputCitance(row.name, unescaped(text), (), marker)
         return
-    for raw in chosen.files[0][1].lines():
-        if line := decoded(raw).strip():
-            fields = reading.line_fields(line)
-            yield InputCitance(
-                name=reading.citance_name(fields, "Citation Number"),
-                # Some quote a sentence in elements and again without; all of it is the citance.
-                text=unescaped(reading.without_tags(fields.get("Citation Text", ""))),
-                offsets=tuple(sid for sid in reading.sentence_ids(fields.get("Citation Offset", "")) if sid),
-                marker=unescaped(fields.get("Citation Marker", "")).strip(),
-            )
+    for fields in reading.shown_fields(chosen.files[0][1]):
+        yield InputCitance(
+            name=reading.citance_name(fields, "Citation Number"),
+            # Some quote a sentence in elements and again without; all of it is the citance.
+            text=unescaped(reading.without_tags(fields.get("Citation Text", ""))),
+            offsets=tuple(sid for sid in reading.sentence_ids(fields.get("Citation Offset", "")) if sid),
+            marker=unescaped(fields.get("Citation Marker", "")).strip(),
+        )

@@ -168,7 +168,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
         declared=declared,
         **facts,
     )
-    return (None if faults else task_type), faults
+    return task_type, faults
 
 
 def _at_cutoffs(

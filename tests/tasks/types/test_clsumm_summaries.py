@@ -1,12 +1,15 @@
 """How summaries and their gold are read in task 2, through the offline scorer."""
 
 import json
+from functools import partial
 
 import pytest
 
 from scoring.__main__ import main
-from tasks.types import task_type
+from tasks.gold.packing import prepare_gold
+from tasks.types import InputRefused, task_type
 from tasks.types.clsumm.summaries import copied_share, prints_of, summary_lines
+from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.standing_reading import file
@@ -241,3 +244,26 @@ def test_stop_words_that_are_not_there_are_refused_by_name(capsys, gold, tmp_pat
 def test_entities_that_were_encoded_twice_and_doubled_quotes_in_a_tag_leave_no_word():
     text = '<S sid=""5"" ssid=""1"">the &amp;quot;best&amp;quot; &lt; rest</S><S sid ="6">and AT&amp;T</S>'
     assert summary_lines(text) == ('the "best" < rest', "and AT&T")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("They count words.", "“They count words.” has no name before it"),
+        ("Annotator: us |", "“Reference Article”"),
+    ],
+)
+def test_an_annotation_that_cannot_be_read_is_told_by_its_line(gold, tmp_path, line, fault):
+    """Of gold, whose public files have it, and of inputs, of which citances are shown."""
+    (gold / "annotation").mkdir()
+    (gold / "annotation" / f"{TOPIC}.annv3.txt").write_text(f"\n{line}\n")
+    files = open_input(gold.parent)
+    reads = (
+        partial(prepare_gold, task_type("clsumm-2"), files, {}, tmp_path),
+        partial(read_input_topics, files, {"annotation": "auto"}),
+    )
+    for read in reads:
+        with pytest.raises(InputRefused) as refused:
+            read()
+        (problem,) = refused.value.problems
+        assert (problem.line, fault in problem.message) == (2, True)
