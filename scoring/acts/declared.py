@@ -171,7 +171,8 @@ class Act:
     with a field nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed``
     is first done in a transaction that is taken back, see `scoring.acts.rehearsal`; ``ready`` makes of what
     is filled in what the service takes, outside of any; what ``is_final`` cannot be taken back, what
-    ``makes_season`` answers a new one.
+    ``makes_season`` answers a new one; what is to be done with a thing that it finds ``unasked`` is done at
+    once, and can be taken back.
     """
 
     service: Callable[..., Any]
@@ -184,6 +185,7 @@ class Act:
     is_rehearsed: bool = False
     is_final: bool = False
     makes_season: bool = False
+    unasked: Callable[[Any], bool] = lambda thing: False
     ready: Callable[[Mapping[str, Any], User], Mapping[str, Any]] = lambda filled, by: filled
 
     @property

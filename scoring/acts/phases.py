@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
@@ -11,8 +12,9 @@ from scoring.acts.declared import ActForm, MomentField, by_organisers, long_text
 from scoring.board import manual_scores
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
 from scoring.board.snapshots import save_frozen_board
+from scoring.ops.undoing import take_posts_back
 from scoring.runs import confirming
-from tasks.models import Phase, Season
+from tasks.models import ExtraTries, Phase, Season
 from tasks.seasons import phase_acts
 from tasks.submissions import run_acts
 
@@ -88,6 +90,14 @@ class ExtraTriesForm(ActForm):
 
     def clean_phase(self) -> Phase:
         return self.phases[self.cleaned_data["phase"]]
+
+
+def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
+    """Nobody is told any more that they were given."""
+    with transaction.atomic():
+        take_posts_back([f"tries-{given.pk}"])
+        run_acts.take_tries_back(given=given, by=by)
+    return given
 
 
 class ErratumForm(ActForm):
@@ -209,9 +219,10 @@ GIVE_TRIES = by_organisers(
     "Give one team more tries in a phase; for organisers.",
     _("%(team)s has %(tries)s more in %(phase)s."),
     form=ExtraTriesForm,
+    is_rehearsed=True,
 )
 TAKE_TRIES_BACK = by_organisers(
-    run_acts.take_tries_back,
+    _take_tries_back,
     "Take tries back that a team was given; runs that were sent with them stay; for organisers.",
     _("The extra tries of %(team)s are taken back."),
 )

@@ -6,7 +6,7 @@ and a reason where it cannot be taken back, touches confirmed results or lets so
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -34,11 +34,12 @@ from scoring.ops.undoing import note_posts
 from tasks.gold.content import Compared, compared
 from tasks.gold.early import WORDS, GoingOn, WouldLetOut, going_on
 from tasks.gold.secrecy import NEVER, Kind
-from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Submission
+from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission
 from tasks.notifications.events import OF_DATES
 from tasks.notifications.wording import words_of
 from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.phase_acts import describe_board, describe_freeze
+from tasks.submissions.submit import quota
 from tasks.webhooks.services import holding
 
 #: Settings of a task or a phase from which no result follows.
@@ -181,7 +182,7 @@ def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Sai
         return act(thing, by, **filled)
     do = partial(act, thing, by, **act.ready(filled, by))
     if not act.makes_season:
-        return done(season_of(thing), by, do, said, is_final=act.is_final)
+        return done(season_of(thing), by, do, said, is_final=act.is_final, asks=not act.unasked(thing))
     if not said.goes_on(rehearsal := _drafted(do)):
         raise AskFirst(rehearsal)
     return do()
@@ -192,8 +193,10 @@ def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehe
     return _drafted(do) if act.makes_season else rehearse(season_of(thing), do, is_final=act.is_final)
 
 
-def done(season: Season, by: User, do: Callable[[], Any], said: Said, *, is_final: bool = False) -> Any:
-    rehearsal = rehearse(season, do, is_final=is_final)
+def done(
+    season: Season, by: User, do: Callable[[], Any], said: Said, *, is_final: bool = False, asks: bool = True
+) -> Any:
+    rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
     if not said.goes_on(rehearsal):
         # A program is told in the words that it knows.
         raise rehearsal.early if rehearsal.early and said.shown is None else AskFirst(rehearsal)
@@ -230,7 +233,7 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         # Nothing that is kept of boards by their version is of what is never done.
         unique = 1 + secrets.randbelow(1 << 40)
         Phase.objects.filter(task__season=season).update(version=F("version") + unique)
-        marks = {model: _last(model) for model in (AuditEntry, Notification, Delivery, Job)}
+        marks = {model: _last(model) for model in (AuditEntry, Notification, Delivery, Job, ExtraTries)}
         do()
         now = Season.objects.get(pk=season.pk)
         entries = AuditEntry.objects.filter(pk__gt=marks[AuditEntry]).exclude(action="let-out").order_by("pk")
@@ -255,7 +258,9 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
             facts |= {"type": task.task_type.reference, "rules": task.ranking_rules}
             found.scorings.append({**facts, "options": task.options, "rank_by": task.rank_by})
         found.moved = list(_moved(before, after))
-        found.confirmed = list(_confirmed(before, after, changes))
+        found.confirmed = list(_confirmed(before, after, changes, {row.phase for row in found.moved}))
+        # Last, since it takes out again what was given.
+        found.done += _allowed(marks[ExtraTries])
         transaction.set_rollback(True)
     return found
 
@@ -449,7 +454,18 @@ def _rank(row: Row | None) -> str:
     return "" if row is None else str(row.rank or "–")
 
 
-def _confirmed(before: _State, after: _State, changes: list[dict[str, Any]]) -> Iterable[str]:
+def _allowed(last: int) -> Iterable[str]:
+    for given in ExtraTries.objects.filter(pk__gt=last).select_related("team", "phase__task__season"):
+        then = quota(given.phase, given.team).left
+        given.delete()
+        words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
+        named = {"team": given.team, "task": given.phase.task, "phase": given.phase}
+        yield words % {**named, "runs": counted(then or 0, "run"), "now": quota(given.phase, given.team).left}
+
+
+def _confirmed(
+    before: _State, after: _State, changes: list[dict[str, Any]], moved: Collection[str]
+) -> Iterable[str]:
     keys = [str(change["key"]) for change in changes]
     for pk, words in before.settled.items():
         phase = before.phases[pk]
@@ -457,5 +473,5 @@ def _confirmed(before: _State, after: _State, changes: list[dict[str, Any]]) -> 
         gold = f"{own[0]}gold.{phase.split}"
         names = {key.removeprefix(prefix) for key in keys for prefix in own if key.startswith(prefix)}
         is_touched = gold in keys or any("." not in name and name not in _OF_WORDS for name in names)
-        if pk not in after.phases or is_touched:
+        if pk not in after.phases or is_touched or f"{phase.task}, {phase}" in moved:
             yield words

@@ -1,5 +1,6 @@
 """What is done in a season: entering it, deciding on teams, what is told, asked and answered, webhooks."""
 
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -20,7 +21,7 @@ from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_help
 from scoring.background.kinds import ask_for_archive
 from scoring.ops import group_mails
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON, merge_teams
-from scoring.ops.undoing import take_back
+from scoring.ops.undoing import take_back, to_take_back
 from tasks import models
 from tasks.jobs import acknowledging
 from tasks.jobs.mails import try_again
@@ -69,6 +70,8 @@ class DecisionForm(ActForm):
 def _decide(
     *, registration: models.Registration, decision: str, reason: str, by: User
 ) -> models.Registration:
+    # A rehearsal before has left it as decided.
+    registration.refresh_from_db()
     if decision == "approve":
         entries.approve_team(registration=registration, by=by)
     else:
@@ -454,7 +457,7 @@ class RoleForm(ActForm):
 
 def _undo(*, change: AuditEntry, by: User) -> str:
     season = models.Season.objects.get(pk=change.place_id)
-    if may_undo(change):
+    if change not in to_take_back(season) and may_undo(change):
         undo(season=season, entry=change, by=by)
         return gettext("%(subject)s: as before.") % {"subject": change.subject}
     stays = take_back(season=season, entry=change, by=by)
@@ -504,6 +507,8 @@ DECIDE = by_helpers(
     ),
     form=DecisionForm,
     refused=_("Approve or refuse, with a reason of at most 500 characters."),
+    is_rehearsed=True,
+    unasked=attrgetter("is_waiting"),
 )
 ASK_TO_JOIN = by_readers(
     _ask_to_join,

@@ -62,6 +62,7 @@ does(
     acts.DECIDE,
     "seasons/<slug:slug>/registrations/<slug:team>/decision/",
     answers=RegistrationSerializer,
+    lets_out=True,
     responses={403: FORBIDDEN},
 )
 TermsSerializer = mirror_of_model(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.deletion import ProtectedError
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
@@ -15,10 +16,10 @@ from scoring.models import Evaluation
 from scoring.ops.pruning import delete_season
 from tasks.gold.early import nothing_early
 from tasks.jobs.leases import rescore
-from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Task, Terms
+from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission, Task, Terms
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import OF_DATES
-from tasks.registration.entries import current_terms
+from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
 from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.history import NotUndone
@@ -64,9 +65,9 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
             raise NotUndone(_("somebody has taken this back already"))
         with nothing_early(season, by=by), holding() as anew:
             stays = _TAKES[entry.action](season, entry, by)
-        if not (sent := _take_posts_back((entry.facts or {}).get(POSTS, []))):
+        if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
             # Who was never told of the one is not told of the other.
-            _take_posts_back(anew)
+            take_posts_back(anew)
         with audit.in_english():
             facts = {"what": entry.words}
         audit.record(TAKEN_BACK, actor=by, subject=entry, place=season, facts=facts)
@@ -74,7 +75,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     return " ".join([*([told % {"number": sent}] if sent else []), *([stays] if stays else [])])
 
 
-def _take_posts_back(events: list[str]) -> int:
+def take_posts_back(events: list[str]) -> int:
     """Of what waits nothing is sent; how many messages were sent before."""
     sent = 0
     mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
@@ -160,6 +161,29 @@ def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
     return ""
 
 
+def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
+    facts = entry.facts or {}
+    given = ExtraTries.objects.filter(pk=facts.get("given", 0), phase__task__season=season).first()
+    if given is None:
+        raise NotUndone(_("they are taken back already"))
+    given.delete()
+    return _sent_since(entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id))
+
+
+def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
+    try:
+        place = take_decision_back(season=season, team=entry.subject_id, facts=entry.facts or {})
+    except EntryRefused as refused:
+        raise NotUndone(str(refused)) from refused
+    return _sent_since(entry, Submission.objects.filter(team=place.team_id, phase__task__season=season))
+
+
+def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
+    sent = runs.filter(submitted_at__gt=entry.at).count()
+    words = ngettext("%(number)s run was sent meanwhile.", "%(number)s runs were sent meanwhile.", sent)
+    return words % {"number": sent} if sent else ""
+
+
 _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     **dict.fromkeys(
         (
@@ -172,5 +196,7 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     "gold-added": _take_gold_back,
     "gold-sealed": _take_seal_back,
     **dict.fromkeys(("season-cloned", "season-made"), _take_season_back),
+    "tries-given": _take_tries_back,
+    **dict.fromkeys(("team-approved", "team-refused"), _take_decision_back),
     "teams-mailed": lambda season, entry, by: "",
 }  # fmt: skip

@@ -118,11 +118,13 @@ class Pages:
                 with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
                     answered = view(request, thing, **rest)
             except WouldLetOut as early:
-                return asked_again(request, early, **self._context(thing), part=part)
+                leave = self._address(request, back, address, thing) if is_act else ""
+                return asked_again(request, early, **self._context(thing), part=part, leave=leave)
             except AskFirst as asked:
                 if asked.rehearsal.made:
                     return ask_first(request, asked.rehearsal)
-                return shown_first(request, asked.rehearsal, season_of(thing), part=part)
+                leave = self._address(request, back, address, thing) if is_act else ""
+                return shown_first(request, asked.rehearsal, season_of(thing), part=part, leave=leave)
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise
@@ -226,11 +228,12 @@ def shown_first(
     season: Season,
     stored: Sequence[tuple[str, str]] = (),
     part: str = "",
+    leave: str = "",
 ) -> HttpResponse:
     """With the scores that would follow, which workers find meanwhile."""
     assert isinstance(request.user, User)
     jobs = ask_for_dry_runs(season, rehearsal.scorings, request.user)
-    return ask_first(request, rehearsal, stored, season=season, part=part, jobs=jobs)
+    return ask_first(request, rehearsal, stored, season=season, part=part, jobs=jobs, leave=leave)
 
 
 def said_in(request: HttpRequest) -> Said:

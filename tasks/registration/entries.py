@@ -1,8 +1,9 @@
 """A team's place in a season: its terms accepted, asked for, decided on, taken back; and who may be in it."""
 
 import datetime as dt
+import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from allauth.account.models import EmailAddress
@@ -140,7 +141,23 @@ def approve_team(*, registration: Registration, by: User) -> None:
 
 
 def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
+    if registration.is_approved and not reason:
+        raise ValidationError({"reason": _("say why: the team reads it")})
     _decide(registration, by, is_approved=False, reason=reason)
+
+
+def take_decision_back(*, season: Season, team: int, facts: Mapping[str, Any]) -> Registration:
+    """As it was before the decision whose entry of the history keeps these facts. Raises EntryRefused."""
+    changed = Registration.objects.select_for_update().filter(season=season, team=team).first()
+    if changed is None or audit.as_json(changed.decided_at) != facts.get("decided"):
+        raise EntryRefused(_("it has been decided anew since"))
+    for name, value in json.loads(facts["before"]).items():
+        setattr(changed, name, value)
+    if not changed.is_refused:
+        _check_rivals(season, changed.team, User.objects.filter(memberships__team=team))
+    changed.save()
+    bump_versions(season)
+    return changed
 
 
 def _change(season: Season, by: User, key: str, wanted: dict[str, Any], **facts: object) -> Season:
@@ -182,14 +199,20 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
         audit.record("entry-taken-back", actor=by, subject=team, place=season, facts={"team": team})
 
 
+#: What a decision changes of a team's place.
+_DECISION = ("is_approved", "reason", "decided_at", "decided_by_id")
+
+
 def _decide(registration: Registration, by: User, *, is_approved: bool, reason: str) -> None:
     with transaction.atomic():
         changed = Registration.objects.select_for_update().get(pk=registration.pk)
+        before = {name: audit.as_json(getattr(changed, name)) for name in _DECISION}
         changed.is_approved, changed.reason = is_approved, reason
         changed.decided_at, changed.decided_by = timezone.now(), by
         changed.save()
         key = "team-approved" if is_approved else "team-refused"
-        facts = {"team": changed.team, "reason": reason}
+        facts = {"team": changed.team, "reason": reason, "before": json.dumps(before)}
+        facts["decided"] = audit.as_json(changed.decided_at)
         audit.record(key, actor=by, subject=changed.team, place=changed.season, facts=facts)
         events.tell_decided(changed)
         bump_versions(changed.season)

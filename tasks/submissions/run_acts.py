@@ -332,4 +332,5 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
 def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
     phase, place = f"{given.phase.task}, {given.phase}", given.phase.task.season
     facts = {"tries": given.tries, "team": given.team, "phase": phase, "reason": given.reason}
+    facts["given"] = given.pk
     audit.record(key, actor=by, subject=given.team, place=place, facts=facts, changes=[change])

@@ -3,11 +3,12 @@
 import pytest
 from django.core import mail
 from django.urls import reverse
+from django.utils import timezone
 
 from citeboard.core.audit import history
 from citeboard.teams.membership import renew_invitation, secret_of
 from tasks.jobs.mails import send_mails
-from tasks.models import Registration, Season
+from tasks.models import Job, Registration, Season
 from tasks.submissions.refusals import NotRegistered
 from tasks.submissions.submit import submit_run
 from tests import factories
@@ -83,12 +84,16 @@ def test_a_lead_is_written_to_when_the_team_is_decided_on(client, season, organi
     team = factories.make_team(lead=lead, name="Night Shift")
     entered(client, season, team, lead)
     decide(client, organiser, season, team, decision="refuse", reason="It has a member of the jury.")
+    # It waits while the decision can be taken back.
+    assert letters_to(lead) == []
+    Job.all_kinds.update(due_at=timezone.now())
     send_mails()
     [letter] = [sent for sent in mail.outbox if sent.to == [lead.email]]
     assert letter.to == [lead.email]
     assert letter.subject == "[Citeboard] Night Shift does not take part in The season"
     assert "It has a member of the jury." in letter.body
     decide(client, organiser, season, team, decision="approve")
+    Job.all_kinds.update(due_at=timezone.now())
     assert "[Citeboard] Night Shift takes part in The season" in letters_to(lead)[-1]
 
 

@@ -15,7 +15,18 @@ from citeboard.teams.models import Token
 from scoring.board.standings import standings
 from scoring.models import Evaluation
 from tasks.jobs.acknowledging import acknowledge
-from tasks.models import Delivery, Gold, Job, Notification, Phase, Season, Terms, Webhook
+from tasks.models import (
+    Delivery,
+    ExtraTries,
+    Gold,
+    Job,
+    Notification,
+    Phase,
+    Registration,
+    Season,
+    Terms,
+    Webhook,
+)
 from tasks.notifications.wording import words_of
 from tasks.seasons.phase_acts import move_phase
 from tests import factories
@@ -406,6 +417,122 @@ def test_terms_that_nobody_has_to_read_are_taken_back_whole(browser, phase):
     take_back(browser, "terms-published")
     assert not Terms.objects.exists()
     assert audit.history(phase.task.season)[0].action == "taken-back"
+
+
+@pytest.fixture
+def two_teams(phase):
+    """Ada before Bob on a board of a phase that runs."""
+    teams = [boards.make_team(phase, name) for name in ("Ada", "Bob")]
+    for team, score_of_it in zip(teams, (0.6, 0.5), strict=True):
+        boards.scored_run(phase, team, score_of_it, system=f"{team.name}'s")
+    return teams
+
+
+def decide(client, team, **sent):
+    entry = Registration.objects.get(team=team)
+    where = reverse("organise-decide", args=["one", entry.pk])
+    return where, client.post(where, sent)
+
+
+def test_excluding_a_team_shows_whose_runs_leave_and_whose_ranks_move_and_is_taken_back_whole(
+    browser, phase, two_teams
+):
+    ada, _bob = two_teams
+    where, asked = decide(browser, ada, decision="refuse", reason="It has seen the gold.")
+    said = text_of(asked)
+    assert "refused Ada: It has seen the gold." in said
+    ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
+    assert ranks == [("Ada's", "1", ""), ("Bob's", "2", "1")]
+    assert "after ten minutes: Ada does not take part in The season" in said
+    assert f'href="{reverse("organise-teams", args=["one"])}">Leave it as it is' in asked.content.decode()
+    assert Registration.objects.get(team=ada).is_approved
+    assert go_on(browser, where, asked).status_code == 302
+    assert [row.system for row in standings(Phase.objects.get(), None).systems] == ["Bob's"]
+    assert Notification.objects.get().job.due_at > timezone.now() + dt.timedelta(minutes=9)
+    assert "Taken back: refused Ada" in take_back(browser, "team-refused")
+    assert [row.system for row in standings(Phase.objects.get(), None).systems] == ["Ada's", "Bob's"]
+    assert not Notification.objects.exists()
+    entry = Registration.objects.get(team=ada)
+    assert (entry.is_approved, entry.reason, entry.decided_by) == (True, "", None)
+
+
+def test_letting_a_team_back_is_asked_too_and_what_it_sent_meanwhile_is_told(browser, phase, two_teams):
+    ada, _bob = two_teams
+    where, asked = decide(browser, ada, decision="refuse", reason="By mistake.")
+    go_on(browser, where, asked)
+    refused = AuditEntry.objects.get(action="team-refused")
+    where, asked = decide(browser, ada, decision="approve")
+    ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
+    assert ranks == [("Bob's", "1", "2"), ("Ada's", "", "1")]
+    go_on(browser, where, asked)
+    anew = text_of(browser.post(reverse("organise-undo", args=["one", refused.pk]), follow=True))
+    assert "It has been decided anew since." in anew
+    factories.make_submission(phase=phase, team=ada)
+    assert "1 run was sent meanwhile." in take_back(browser, "team-approved")
+    assert Registration.objects.get(team=ada).reason == "By mistake."
+
+
+def test_excluding_a_team_with_confirmed_results_asks_for_the_name_and_a_reason(browser, phase, two_teams):
+    Phase.objects.update(confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1))
+    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Done.")
+    where, asked = decide(browser, two_teams[0], decision="refuse", reason="It has seen the gold.")
+    assert "the results of Spans, Test, are official" in text_of(asked)
+    assert go_on(browser, where, asked).status_code == 409
+    typed = {"let_out_task": "The season", "let_out_reason": "The chairs have decided."}
+    assert go_on(browser, where, asked, **typed).status_code == 302
+    assert "The chairs have decided." in AuditEntry.objects.get(action="went-on").words
+
+
+def test_without_a_reason_no_team_that_takes_part_is_excluded(browser, phase, two_teams):
+    _where, told = decide(browser, two_teams[0], decision="refuse", reason=" ")
+    assert told.status_code == 302
+    assert Registration.objects.filter(is_approved=True).count() == 3
+
+
+def test_a_team_that_waits_is_decided_on_at_once_and_waits_again_when_that_is_taken_back(browser, phase):
+    team = factories.make_team(season=phase.task.season, name="Eve")
+    Registration.objects.filter(team=team).update(is_approved=False)
+    _where, told = decide(browser, team, decision="approve")
+    assert told.status_code == 302
+    assert Registration.objects.get(team=team).is_approved
+    assert "Taken back: approved Eve" in take_back(browser, "team-approved")
+    assert Registration.objects.get(team=team).is_waiting
+    assert not Notification.objects.exists()
+
+
+def test_extra_tries_are_told_before_they_are_given_and_taken_back_with_their_mail(browser, phase, two_teams):
+    ada, _bob = two_teams
+    where = reverse("organise-tries", args=["one"])
+    sent = {"team": ada.pk, "phase": phase.pk, "tries": 2, "reason": "The site was away."}
+    asked = browser.post(where, sent)
+    said = text_of(asked)
+    assert "Ada may send 5 runs to Spans, Test, then; now 3" in said
+    assert "after ten minutes: Ada may send 2 more runs to Spans, Test" in said
+    assert not asked.context["rehearsal"].asks_for_name
+    assert not ExtraTries.objects.exists()
+    go_on(browser, where, asked)
+    assert ExtraTries.objects.get().tries == 2
+    factories.make_submission(phase=phase, team=ada)
+    assert "1 run was sent meanwhile." in take_back(browser, "tries-given")
+    assert not ExtraTries.objects.exists()
+    assert not Notification.objects.exists()
+    go_on(browser, where, browser.post(where, sent))
+    browser.post(reverse("organise-tries-back", args=["one", ExtraTries.objects.get().pk]))
+    assert not Notification.objects.exists(), "nobody is told of tries that are gone"
+
+
+def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(phase, two_teams, organiser):
+    ada, _bob = two_teams
+    _token, secret = Token.objects.issue(user=organiser, name="program")
+    headers = {"Authorization": f"Token {secret}"}
+    where = f"{API}/seasons/one/registrations/{ada.slug}/decision/?dry_run=true"
+    told = Client().post(where, {"decision": "refuse", "reason": "It has seen the gold."}, headers=headers)
+    assert [row["after"] for row in told.json()["moved"]] == ["", "1"]
+    where = f"{API}/phases/{phase.pk}/extra-tries/?dry_run=true"
+    told = Client().post(where, {"team": ada.slug, "tries": 1, "reason": "So."}, headers=headers)
+    assert (told.status_code, told.json()["told"][0]["kind"]) == (200, "tries-given")
+    assert Registration.objects.get(team=ada).is_approved
+    assert not ExtraTries.objects.exists()
 
 
 def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(client, phase, organiser):
