@@ -103,11 +103,10 @@ def reader(folder: Path) -> Any:
 
     class Reader(WordNetCorpusReader):
         def open(self, name: str) -> Any:
-            path = folder / name
-            if name == "lexnames" and not path.is_file():
+            if name == "lexnames":
                 return io.StringIO("".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES)))
             # In memory: NLTK never closes its files.
-            return SeekableUnicodeStreamReader(io.BytesIO(path.read_bytes()), "utf-8")
+            return SeekableUnicodeStreamReader(io.BytesIO((folder / name).read_bytes()), "utf-8")
 
         def map_wn(self, version: str = "wordnet") -> None:
             """Of the one version that is there; other languages are not asked for."""

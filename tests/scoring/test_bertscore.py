@@ -131,12 +131,18 @@ def test_texts_longer_than_the_model_takes_are_cut_as_in_the_package():
 def tiny(folder: Path, kind: str) -> str:
     """An untrained model of a kind, with a tokeniser that the package reads as well."""
     import torch
-    from transformers import DistilBertConfig, DistilBertModel, RobertaConfig, RobertaModel
+    import transformers as made
 
     torch.manual_seed(0)
-    if kind == "distilbert":
-        config = DistilBertConfig(n_layers=3, dim=32, n_heads=2, hidden_dim=64)
-        DistilBertModel(config).save_pretrained(folder)
+    if kind in ("distilbert", "albert"):
+        # ALBERT keeps one module for all its layers.
+        small: dict = {"num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 64}
+        model = (
+            made.AlbertModel(made.AlbertConfig(30522, 16, 32, **small))
+            if kind == "albert"
+            else made.DistilBertModel(made.DistilBertConfig(n_layers=3, dim=32, n_heads=2, hidden_dim=64))
+        )
+        model.save_pretrained(folder)
         for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
             shutil.copy(Path(MINILM) / name, folder)
         return str(folder)
@@ -147,7 +153,7 @@ def tiny(folder: Path, kind: str) -> str:
     trained.train_from_iterator(texts(8, 200), vocab_size=400, special_tokens=special, show_progress=False)
     folder.mkdir()
     trained.save_model(str(folder))
-    config = RobertaConfig(
+    config = made.RobertaConfig(
         vocab_size=400,
         num_hidden_layers=3,
         hidden_size=32,
@@ -155,11 +161,11 @@ def tiny(folder: Path, kind: str) -> str:
         intermediate_size=64,
         max_position_embeddings=130,
     )
-    RobertaModel(config).save_pretrained(folder)
+    made.RobertaModel(config).save_pretrained(folder)
     return str(folder)
 
 
-@pytest.mark.parametrize("kind", ["distilbert", "roberta"])
+@pytest.mark.parametrize("kind", ["distilbert", "albert", "roberta"])
 def test_other_kinds_of_models_score_as_in_the_package(kind, tmp_path):
     if kind == "roberta" and IS_OF_5:
         pytest.skip("the package reads other tokens under transformers 5")

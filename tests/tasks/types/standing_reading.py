@@ -32,7 +32,7 @@ from tasks.types.base import clusters_of, ids_alone, ids_or_places, unit_by_inst
 from tasks.types.columns import OUTSIDE, Classes, LabelNumbers, in_order
 from tasks.types.declared.folder import read_declaration
 from tasks.types.declared.proposals import declaration, look, measures_of
-from tasks.types.files import InputFile, Limits, input_digest, open_input, open_inputs
+from tasks.types.files import InputFile, Limits, input_digest, listed_files, open_input, open_inputs
 from tasks.types.jsonlines import AnswerForm
 from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import InputRefused, Problem, Problems
@@ -608,6 +608,13 @@ def of_archives() -> Iterator[tuple[str, Any]]:
             "given twice",
             str(refused(open_inputs, [folder / "b.txt", folder / "b.txt"])).replace(temporary, ""),
         )
+    for case, content in _lists().items():
+        one_off = (content[:n] + bytes([content[n] ^ 1]) + content[n + 1 :] for n in range(len(content)))
+        cut = (content[n : -m or None] for n, m in itertools.product((0, 1, 46), (0, 1, 22)))
+        counts = [listed_files(io.BytesIO(own), most) for own in (*one_off, *cut) for most in (2, 100)]
+        yield f"counted of {case}, one byte each another", "".join(map(str, counts))
+    behind = b"x" * 70_000 + _lists()["three"]
+    yield "counted behind more than a comment can be", listed_files(io.BytesIO(behind), 9)
     for longest in (4, 5, 6):
         own = file("f", "ab\nabcd\nabc")
         yield (
@@ -624,6 +631,20 @@ def _opened(path: Path, limits: Limits, temporary: str) -> Any:
         ]
     except InputRefused as refusal:
         return [str(problem).replace(temporary, "") for problem in refusal.problems]
+
+
+def _lists() -> dict[str, bytes]:
+    """The list of three files at an archive's end, as a large archive has it, and behind a comment."""
+    names = ((b"a", b"", b""), (b"bb", b"xyz", b""), (b"c", b"", b"said"))
+    entries = (struct.pack("<4s24x3H12x", b"PK\1\2", *map(len, own)) + b"".join(own) for own in names)
+    listed = b"".join(entries)
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(listed), 0, 0)
+    large = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, len(listed), 0)
+    return {
+        "three": listed + end,
+        "three of a large archive": listed + large + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + end,
+        "three and a comment": listed + end[:-2] + b"\3\0abc",
+    }
 
 
 def _archives() -> dict[str, bytes]:
