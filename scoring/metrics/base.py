@@ -234,8 +234,8 @@ class WeightedMetric(Metric):
 
     def left_out(self, rows: Floats) -> Floats:
         """The values without each unit, or without each of many groups of units."""
-        units = np.unique(rows[:, 0], return_inverse=True)[1]
-        count = int(units.max()) + 1
+        names, units = np.unique(rows[:, 0], return_inverse=True)
+        count = len(names)
         if count > MAX_LEFT_OUT:
             units, count = np.random.default_rng(0).permutation(count)[units] % MAX_LEFT_OUT, MAX_LEFT_OUT
         return self.of_weights(rows, lambda first, last: units != np.arange(first, last)[:, None], count)

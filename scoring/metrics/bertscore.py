@@ -22,7 +22,7 @@ from tasks.types.problems import Unavailable
 DEFAULT_MODEL = "distilbert-base-uncased"
 EQUAL_TO = "bert-score-0.3.13"
 #: So many pairs are matched at a time, and so many gold texts kept in one file.
-CHUNK = 1024
+BLOCK = 1024
 
 
 class BertScore(base.TextMean):
@@ -140,8 +140,8 @@ def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
     scores = np.zeros((len(gold), 3))
     weights: _Weights | None = None
-    for start in range(0, len(gold), CHUNK):
-        pairs = list(zip(gold[start : start + CHUNK], answers[start : start + CHUNK], strict=True))
+    for start in range(0, len(gold), BLOCK):
+        pairs = list(zip(gold[start : start + BLOCK], answers[start : start + BLOCK], strict=True))
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)

@@ -41,7 +41,7 @@ def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
     path = folder() / kind / f"{digest}.npz"
     try:
         # Opened here, since NumPy leaves a damaged archive open.
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return None

@@ -19,6 +19,8 @@ BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability
 ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
 #: As often a calibrated run is drawn in the test of calibration.
 DRAWS = 9999
+#: Two sums that are equal but for rounding are so far apart at most, for each unit of the larger.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -217,5 +219,5 @@ def calibration_p_value(sums: Floats) -> float:
     chances = np.minimum(ratio(confidence, counts), 1.0)
     drawn = np.random.default_rng(0).binomial(np.rint(counts).astype(int), chances, (DRAWS, len(counts)))
     observed = np.abs(confidence - right).sum()
-    as_far = np.abs(confidence - drawn).sum(axis=1) >= observed * (1 - 1e-12)
+    as_far = np.abs(confidence - drawn).sum(axis=1) >= observed * (1 - ROUNDING)
     return float((1 + as_far.sum()) / (1 + DRAWS))

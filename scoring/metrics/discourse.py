@@ -267,7 +267,7 @@ class Tagger:
         """Raises Unavailable where there is no tagger, or one that is not what its manifest says."""
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
-            with np.load(folder / MODEL, allow_pickle=False) as kept:
+            with np.load(folder / MODEL) as kept:
                 tagger = cls(
                     labels=_unpacked(kept["labels"]),
                     terms={name: _unpacked(kept[f"terms:{name}"]) for name in BLOCKS},

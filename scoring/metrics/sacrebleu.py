@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio, texts_of
 from tasks.types.columns import present
+from tasks.types.ranking.lists import blocks
 
 Numbers = npt.NDArray[np.int64]
 
 KEY_BITS = 63
 #: Symbols that are counted at once; their keys stay in the processor's own memory.
-CHUNK = 32_768
+BLOCK = 32_768
 
 
 def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
@@ -37,11 +38,8 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
     ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
-    start = 0
-    while start < len(lengths):
-        stop = max(start + 1, int(np.searchsorted(ends, ends[start] + CHUNK, side="right")) - 1)
+    for start, stop in blocks(ends, BLOCK):
         _count(symbols[ends[start] : ends[stop]], lengths[start:stop], counts[start:stop, :, 2])
-        start = stop
     return counts
 
 
@@ -50,10 +48,10 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     if not len(symbols):
         return
     (pairs, orders), total = common.shape, len(symbols)
-    if _bits(symbols) * orders + pairs.bit_length() + 1 > KEY_BITS:
+    if _key_bits(symbols, *common.shape) > KEY_BITS:
         symbols = np.unique(symbols, return_inverse=True)[1]
     bits = _bits(symbols)
-    if bits * orders + pairs.bit_length() + 1 > KEY_BITS:
+    if _key_bits(symbols, *common.shape) > KEY_BITS:
         if pairs == 1:
             common[0] = _common_of_one(symbols[: lengths[0, 0]], symbols[lengths[0, 0] :], orders)
             return
@@ -80,6 +78,11 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
 
 def _bits(symbols: Numbers) -> int:
     return (int(symbols.max()) + 1).bit_length()
+
+
+def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
+    """Of the pair, of as many symbols as the highest order, and of the side."""
+    return _bits(symbols) * orders + pairs.bit_length() + 1
 
 
 def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> Numbers:

@@ -164,16 +164,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: int) -> PairedTest:
     """The rows of both runs one below the other, of which weights choose either run's for each unit."""
-    units = np.unique(pair.a[:, 0], return_inverse=True)[1]
-    rows = np.vstack([pair.a, pair.b])[:, 1:]
-    count = int(units.max(initial=-1)) + 1
+    names, units = np.unique(pair.a[:, 0], return_inverse=True)
+    rows, count = np.vstack([pair.a, pair.b])[:, 1:], len(names)
     differing = np.unique(units[(pair.a != pair.b).any(axis=1)])
     is_exact = len(differing) <= MAX_EXACT_UNITS
     tried, kind = (1 << len(differing), EXACT) if is_exact else (trials, APPROXIMATE)
     observed = abs(metric.total(pair.a) - metric.total(pair.b))
     if math.isnan(observed):
         return PairedTest(p=math.nan, kind=kind, trials=tried)
-    least = observed - ROUNDING * max(1.0, metric.scale)
+    nearly = observed - ROUNDING * max(1.0, metric.scale)
     bits, extreme, per_block = np.random.PCG64(seed), 0, max(1, BLOCK // max(1, len(rows)))
     for start in range(0, tried, per_block):
         size = min(per_block, tried - start)
@@ -186,7 +185,7 @@ def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: i
         own = exchanged[:, units]
         sides = (np.hstack(both).astype(np.float64) for both in ((~own, own), (own, ~own)))
         a, b = (metric.value(rows, chosen) for chosen in sides)
-        extreme += int(np.count_nonzero(~(np.abs(a - b) < least)))
+        extreme += int(np.count_nonzero(~(np.abs(a - b) < nearly)))
     return PairedTest(p=extreme / tried if is_exact else (1 + extreme) / (1 + tried), kind=kind, trials=tried)
 
 
@@ -209,8 +208,8 @@ class _Exchange:
 
     def extreme(self, exchanged: Floats) -> int:
         """In how many trials the difference is at least the observed one; undefined ones count as such."""
-        least = self.observed - ROUNDING * max(1.0, self.metric.scale)
-        return int(np.count_nonzero(~(self.values(exchanged) < least)))
+        nearly = self.observed - ROUNDING * max(1.0, self.metric.scale)
+        return int(np.count_nonzero(~(self.values(exchanged) < nearly)))
 
 
 def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:

@@ -488,7 +488,7 @@ def checked_options(owner: str, options: Sequence[Option], values: Options) -> d
     for name, value in values.items():
         if name not in by_name:
             names = ", ".join(by_name) or "none"
-            close = difflib.get_close_matches(name, by_name, n=1)
+            close = difflib.get_close_matches(name, by_name)
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise OptionRefused(f"{owner} has no option “{name}”; it has {names}{hint}")
         if by_name[name].choices and value not in by_name[name].choices:

@@ -3,6 +3,33 @@
 import pytest
 
 from scoring.board.differences import natural_order
+from scoring.metrics import OF_LABELS, names_by
+from tasks.types.declared.folder import read_declaration
+
+TOML = """
+[task]
+slug = "t"
+title = "T"
+form = "labels"
+dimensions = [{ name = "intent", field = "gold" }, "section"]
+[task.gold]
+field = "gold"
+[task.answer]
+labels = ["a", "b", "c"]
+probabilities = "optional"
+[[task.rules]]
+name = "corrected"
+measures = ["accuracy", "macro_f1", "log_loss", "brier_score"]
+"""
+
+
+def test_by_gold_label_only_what_is_of_one_label_stands_and_what_each_class_has_comes_first():
+    intents = read_declaration({"task.toml": TOML})
+    names = ["log_loss", "accuracy", "macro_f1", "brier_score", *OF_LABELS, "unheard_of"]
+    assert list(OF_LABELS) == ["class_f1", "class_recall", "class_precision"]
+    shown = names_by(intents, "intent", names, "corrected", {})
+    assert shown == [*OF_LABELS, "log_loss", "brier_score"]
+    assert names_by(intents, "section", names, "corrected", {}) == names
 
 
 @pytest.mark.parametrize(

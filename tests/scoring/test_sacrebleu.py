@@ -100,7 +100,7 @@ def expected_counts(name: str, own: list[tuple[str, str]]) -> list[list[int]]:
 @pytest.mark.parametrize("pieces", [["a", "b", " "], IDEOGRAPHS, PIECES], ids=["few", "many", "odd"])
 @pytest.mark.parametrize("chunk", [1, 200, 32_768])
 def test_every_count_is_sacrebleus_own(name, pieces, chunk, monkeypatch):
-    monkeypatch.setattr("scoring.metrics.sacrebleu.CHUNK", chunk)
+    monkeypatch.setattr("scoring.metrics.sacrebleu.BLOCK", chunk)
     rng = random.Random(len(pieces) + chunk)
     texts = ["".join(rng.choices(pieces, k=rng.randrange(30))) for _ in range(160)]
     own = list(zip(texts[:80], texts[80:], strict=True)) + list(zip(texts[:20], texts[:20], strict=True))

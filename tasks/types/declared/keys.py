@@ -136,7 +136,7 @@ def kind(value: object) -> str:
 
 
 def near(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, known)
     return f" (did you mean “{close[0]}”?)" if close else ""
 
 

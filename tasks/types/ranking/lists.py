@@ -77,10 +77,10 @@ class Lists(Sequence[tuple[int, ...] | None]):
         tied = None if self.tied is None else np.empty(offsets[-1], dtype=bool)
         present = np.zeros(len(rows), dtype=bool)
         present[there] = self.present[rows[there]]
-        for start, end in blocks(offsets):
+        for start, end in blocks(offsets, STEP):
             step, begins = lengths[start:end], offsets[start:end] - offsets[start]
             within = np.arange(offsets[end] - offsets[start]) - np.repeat(begins, step)
-            places = np.repeat(self.offsets[np.maximum(rows[start:end], 0)], step) + within
+            places = np.repeat(self.offsets[rows[start:end]], step) + within
             values[offsets[start] : offsets[end]] = self.values[places]
             if tied is not None and self.tied is not None:
                 tied[offsets[start] : offsets[end]] = self.tied[places]
@@ -134,13 +134,11 @@ class ListsBuilder:
         return Lists(np.asarray(self._values), np.frombuffer(self._ends, dtype=np.int64), present, tied)
 
 
-def blocks(offsets: Offsets) -> list[tuple[int, int]]:
-    """Ranges of rows that together have about ``STEP`` members at most, each of at least one row."""
-    rows = len(offsets) - 1
+def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
+    """Ranges of rows that together have at most so many members, each of at least one row."""
     parts, start = [], 0
-    while start < rows:
-        end = int(np.searchsorted(offsets, offsets[start] + STEP, side="right")) - 1
-        end = min(max(end, start + 1), rows)
+    while start < len(offsets) - 1:
+        end = max(int(np.searchsorted(offsets, offsets[start] + step, side="right")) - 1, start + 1)
         parts.append((start, end))
         start = end
     return parts
@@ -153,12 +151,12 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     assert len(gold) == len(answers), f"{len(gold)} rows of gold, {len(answers)} of answers"
     ranks = np.zeros(len(gold.values), dtype=np.int32)
     sizes = gold.lengths
-    for start, end in blocks(answers.offsets):
+    for start, end in blocks(answers.offsets, STEP):
         ranked = answers.values[answers.offsets[start] : answers.offsets[end]]
         lengths = answers.lengths[start:end]
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
-        for member in range(int(sizes[start:end].max(initial=0))):
+        for member in range(sizes[start:end].max()):
             # Rows with fewer members of gold look for a number that no candidate has.
             wanted = np.full(end - start, -1, dtype=np.int32)
             has = sizes[start:end] > member

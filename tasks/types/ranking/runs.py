@@ -17,7 +17,7 @@ from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
-from tasks.types.ranking.lists import Choices, Lists, ListsBuilder, Numbers, blocks
+from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers, blocks
 from tasks.types.run_forms import FORMS
 from tasks.types.text import decoded, is_name, json_kind, json_lines, kind_found
 
@@ -278,7 +278,7 @@ class _Columns:
         starts = starts[:-1][order]
         # The blocks of one row stay together.
         ends = np.flatnonzero(np.diff(block_rows, prepend=-1, append=-1))
-        for first, last in blocks(np.concatenate([[0], np.cumsum(lengths)])[ends]):
+        for first, last in blocks(np.concatenate([[0], np.cumsum(lengths)])[ends], STEP):
             chosen = slice(ends[first], ends[last])
             step = lengths[chosen]
             within = np.arange(step.sum()) - np.repeat(np.cumsum(step) - step, step)

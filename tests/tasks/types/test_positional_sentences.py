@@ -4,8 +4,18 @@ import json
 
 import pytest
 
-from tasks.types.positional_citations.sentences import by_rules, positions, third, with_marks_moved
-from tasks.types.text import punkt_sentences
+from tasks.types.positional_citations.sentences import (
+    by_rules,
+    positions,
+    splitter_name,
+    third,
+    with_marks_moved,
+)
+from tasks.types.text import punkt_name, punkt_sentences
+
+
+def test_signatures_tell_the_two_splitters_apart():
+    assert (splitter_name("rules"), splitter_name("punkt")) == ("rules-1", punkt_name())
 
 
 @pytest.mark.shared

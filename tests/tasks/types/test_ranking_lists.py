@@ -8,7 +8,7 @@ import pytest
 from scoring.stats.breakdown import classes
 from tasks.types.columns import Classes, present
 from tasks.types.ranking import lists
-from tasks.types.ranking.lists import Lists, ranks_of
+from tasks.types.ranking.lists import Choices, Lists, blocks, index_of, ranks_of
 
 
 def made_up(chance: random.Random, rows: int, candidates: int, longest: int):
@@ -20,6 +20,31 @@ def made_up(chance: random.Random, rows: int, candidates: int, longest: int):
 
 def plain(own: Lists):
     return [None if row is None else list(row) for row in own]
+
+
+def test_rows_are_looked_at_together_up_to_so_many_members_and_each_at_least_alone():
+    offsets = np.array([0, 2, 4, 4, 9, 20, 20])
+    assert blocks(offsets, 5) == [(0, 3), (3, 4), (4, 5), (5, 6)]
+    assert blocks(offsets, 4) == [(0, 3), (3, 4), (4, 5), (5, 6)]
+    assert blocks(offsets, 20) == [(0, 6)]
+    assert blocks(offsets[:1], 5) == []
+
+
+def test_a_run_in_the_order_of_the_instances_needs_no_table_of_them():
+    choices = Choices(index_of(["a", "b", "c"], [["W"]]))
+    assert [choices.row_of(name) for name in "abc"] == [0, 1, 2]
+    assert "rows" not in vars(choices)
+    assert [choices.row_of(name) for name in "bcxa"] == [1, 2, None, 0]
+
+
+def test_the_numbers_of_256_pools_at_most_are_kept_at_hand():
+    pools = [[f"W{number}"] for number in range(300)]
+    choices = Choices(index_of(list(map(str, range(300))), pools, range(300)))
+    kept = []
+    for row, pool in enumerate(pools):
+        assert choices.candidates(row) == {pool[0]: 0}
+        kept.append(len(choices._at_hand))
+    assert (max(kept), kept[256], kept[-1]) == (256, 1, 44)
 
 
 def test_they_read_like_lists():
