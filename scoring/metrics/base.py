@@ -44,10 +44,6 @@ class Requirement:
     version: str = ""
     missing: str = ""
 
-    @property
-    def is_there(self) -> bool:
-        return not self.missing
-
 
 def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Requirement:
     """``look`` gives place and version, or raises Unavailable; it loads nothing."""

@@ -47,7 +47,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     """Into ``common``. Where a key is too long, symbols are numbered anew, and then pairs are halved."""
     if not len(symbols):
         return
-    (pairs, orders), total = common.shape, len(symbols)
+    pairs, orders = common.shape
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         symbols = np.unique(symbols, return_inverse=True)[1]
     bits = _bits(symbols)
@@ -67,7 +67,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     for order in range(1, orders + 1):
         below = (orders - order) * bits + 1
         starts = np.flatnonzero(np.concatenate([[True], changed >= 1 << below]))
-        bounds = np.append(starts, total)
+        bounds = np.append(starts, len(symbols))
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
         # A run whose last symbol is 0 is no n-gram: the text has ended before it.

@@ -293,7 +293,7 @@ def _jobs() -> Said:
 def _models() -> Said:
     absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
     tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
-    lacking = dict.fromkeys(need for task in tasks for need in needs_of(task) if not need.is_there)
+    lacking = dict.fromkeys(need for task in tasks for need in needs_of(task) if need.missing)
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
     waiting = Job.objects.filter(state=Job.State.WAITING, reason__contains="not installed").count()
     if waiting:
