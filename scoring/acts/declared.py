@@ -186,7 +186,7 @@ class Act:
     is_final: bool = False
     makes_season: bool = False
     unasked: Callable[[Any], bool] = lambda thing: False
-    ready: Callable[[Mapping[str, Any], User], Mapping[str, Any]] = lambda filled, by: filled
+    ready: Callable[[Any, Mapping[str, Any], User], Mapping[str, Any]] = lambda thing, filled, by: filled
 
     @property
     def to(self) -> str:

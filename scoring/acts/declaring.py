@@ -17,7 +17,7 @@ from scoring.worker import declaring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
 from tasks.types import InputRefused
-from tasks.types.declared.folder import CARD, TOML
+from tasks.types.declared.folder import CARD, TOML, read_declaration
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.problems import from_values
 
@@ -95,12 +95,18 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
         storage.gold.delete(stored)
 
 
-def _declare_anew(*, task: Task, declaration: str, card: str, measures: str, reason: str, by: User) -> bool:
-    draft = declaring.draft_of(task)
-    draft["task"] = _declared(declaration, draft["slug"]) or draft["task"]
-    draft["card"] = card or draft["card"]
-    draft["files"] |= {MEASURES: f"{measures.strip()}\n"} if measures else {}
-    return declaring.change_task(task=task, files=_looked(draft, by), reason=reason, by=by)
+def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
+    """From the ``files`` of a page or of a program, with the gold as they read it, before any transaction."""
+    files = filled.get("files")
+    if files is None:
+        draft, measures = declaring.draft_of(task), filled["measures"].strip()
+        draft["task"] = _declared(filled["declaration"], draft["slug"]) or draft["task"]
+        draft["card"] = filled["card"] or draft["card"]
+        draft["files"] |= {MEASURES: f"{measures}\n"} if measures else {}
+        files = _looked(draft, by)
+    task_type = read_declaration(files)
+    packed = declaring.packed_anew(task, task_type, by) if task_type.slug != task.type else {}
+    return {"task_type": task_type, "packed": packed, "reason": filled["reason"]}
 
 
 DECLARE = by_organisers(
@@ -110,5 +116,12 @@ DECLARE = by_organisers(
     form=NewTaskForm,
 )
 DECLARE_ANEW = by_organisers(
-    _declare_anew, "Declare a task of one's own anew; for organisers.", form=DeclarationForm
+    declaring.change_task,
+    "Declare a task of one's own anew; for organisers.",
+    lambda again, _filled: (
+        _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
+    ),
+    form=DeclarationForm,
+    is_rehearsed=True,
+    ready=_read_anew,
 )

@@ -103,7 +103,7 @@ class GoldForm(ActForm):
 STORED = "gold-to-publish"
 
 
-def packed_gold(filled: Mapping[str, Any], by: User) -> Mapping[str, Any]:
+def packed_gold(season: object, filled: Mapping[str, Any], by: User) -> Mapping[str, Any]:
     """With what the file holds for each split in its place, read before anything is locked."""
     given = dict(filled)
     file, stored, splits = given.pop("file", None), given.pop("stored", ""), given["splits"]

@@ -156,7 +156,7 @@ class FirstGoldForm(ActForm):
         for name in filter(self.cleaned_data.get, self.splits):
             facts = {"splits": [self.splits[name]], "file": self.cleaned_data[name], "again": False}
             try:
-                ready.append(packed_gold({**facts, "reason": self.cleaned_data["reason"]}, by))
+                ready.append(packed_gold(self.of, {**facts, "reason": self.cleaned_data["reason"]}, by))
             except GoldRefused as refused:
                 self.add_error(name, [str(problem) for problem in refused.problems[:MAX_PROBLEMS]])
         if not ready and not self.errors:

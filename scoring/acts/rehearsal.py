@@ -180,7 +180,7 @@ def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Sai
     """Do it, where nobody has to be asked or somebody has answered. Raises AskFirst."""
     if not act.is_rehearsed:
         return act(thing, by, **filled)
-    do = partial(act, thing, by, **act.ready(filled, by))
+    do = partial(act, thing, by, **act.ready(thing, filled, by))
     if not act.makes_season:
         return done(season_of(thing), by, do, said, is_final=act.is_final, asks=not act.unasked(thing))
     if not said.goes_on(rehearsal := _drafted(do)):
@@ -189,7 +189,7 @@ def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Sai
 
 
 def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
-    do = partial(act, thing, by, **act.ready(filled, by))
+    do = partial(act, thing, by, **act.ready(thing, filled, by))
     return _drafted(do) if act.makes_season else rehearse(season_of(thing), do, is_final=act.is_final)
 
 

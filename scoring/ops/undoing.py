@@ -1,5 +1,6 @@
 """Taking back what organisers have done, for ten minutes: by what the history has of it."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import User
 from scoring.models import Evaluation
 from scoring.ops.pruning import delete_season
+from scoring.worker.declaring import DECLARED_ANEW, declare_as_before
 from tasks.gold.early import nothing_early
 from tasks.jobs.leases import rescore
 from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission, Task, Terms
@@ -44,6 +46,8 @@ def to_take_back(season: Season) -> list[AuditEntry]:
     since = timezone.now() - TO_TAKE_BACK
     entries = list(audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES]))
     done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
+    # Gold of a declaration is taken back with it.
+    done |= {entry.pk for entry in entries if (entry.facts or {}).get("anew")}
     known = [entry for entry in entries if entry.action != TAKEN_BACK and entry.pk not in done]
     return [
         entry
@@ -116,8 +120,29 @@ def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
     return words % {"number": accepted} if accepted else ""
 
 
+def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
+    facts = entry.facts or {}
+    task = Task.objects.select_related("season").filter(pk=entry.subject_id, season=season).first()
+    if task is None or task.declaration_id != facts.get("after"):
+        raise NotUndone(_("%(task)s has been declared anew since") % {"task": entry.subject})
+    for gold in facts["golds"].split():
+        _take_version_back(season, int(gold))
+    declare_as_before(task, json.loads(facts["before"]), by)
+    for phase in Phase.objects.filter(task=task).select_related("task"):
+        rescore(phase)
+    return ""
+
+
 def _take_gold_back(season: Season, entry: AuditEntry, by: User) -> str:
-    gold = Gold.objects.filter(pk=entry.subject_id, task__season=season).select_related("task").first()
+    task, split = _take_version_back(season, entry.subject_id)
+    for phase in Phase.objects.filter(task=task, split=split).select_related("task"):
+        bump_version(phase.pk)
+        rescore(phase)
+    return _("Inputs of it may have been downloaded meanwhile.")
+
+
+def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
+    gold = Gold.objects.filter(pk=pk, task__season=season).select_related("task").first()
     if gold is None:
         raise NotUndone(_("the version is not there any more"))
     Task.objects.select_for_update().get(pk=gold.task_id)
@@ -134,14 +159,11 @@ def _take_gold_back(season: Season, entry: AuditEntry, by: User) -> str:
             gold.delete()
     except ProtectedError as kept:
         raise NotUndone(_("a board that was kept stands on it")) from kept
-    told = f"-rescored-{entry.subject_id}-"
+    told = f"-rescored-{pk}-"
     mails = Notification.objects.filter(season=season, event__contains=told).exclude(job=None)
     Job.all_kinds.filter(pk__in=mails.values("job"), kind=Job.Kind.MAIL).delete()
     Notification.objects.filter(season=season, event__contains=told).delete()
-    for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).select_related("task"):
-        bump_version(phase.pk)
-        rescore(phase)
-    return _("Inputs of it may have been downloaded meanwhile.")
+    return gold.task_id, gold.split
 
 
 def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
@@ -194,6 +216,7 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     ),
     "terms-published": _take_terms_back,
     "gold-added": _take_gold_back,
+    DECLARED_ANEW: _take_declaration_back,
     "gold-sealed": _take_seal_back,
     **dict.fromkeys(("season-cloned", "season-made"), _take_season_back),
     "tries-given": _take_tries_back,

@@ -1,6 +1,7 @@
 """Tasks that organisers declare on the site: kept with their gold, changed, scored again where numbers do."""
 
 import datetime as dt
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,6 +35,8 @@ from tasks.types.declared.folder import CARD, SAMPLE, TOML, read_declaration
 from tasks.types.declared.own_measures import MEASURES, MeasureFailed, failed
 
 SPLIT, PHASE = "test", "open"
+#: The action of an entry of the history.
+DECLARED_ANEW = "declared-anew"
 FORMS = {
     "labels": gettext_lazy("Labels: one or several for each instance"),
     "ranking": gettext_lazy("Ranking: candidates in order, the best first"),
@@ -111,31 +114,54 @@ def new_task(
     return task
 
 
-def change_task(*, task: Task, files: Mapping[str, str], reason: str, by: User) -> bool:
+def packed_anew(task: Task, task_type: TaskType, by: User) -> dict[str, KeptGold]:
+    """The newest gold of each split as the type reads it."""
+    latest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
+    return {split: _packed(task, task_type, gold.file, "gold.zip", by) for split, gold in latest.items()}
+
+
+def change_task(
+    *, task: Task, task_type: TaskType, packed: Mapping[str, KeptGold], reason: str, by: User
+) -> bool:
     """Whether runs are scored again: where numbers change, each split gets a version of its gold for it."""
-    task_type = read_declaration(files)
+    # A rehearsal before has left it as declared.
+    task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
     season, is_other = task.season, task_type.slug != task.type
     has_runs = Submission.objects.filter(phase__task=task, status__in=BINDING).exists()
     if is_other and has_runs and not reason:
         raise NotDeclared(_("say why numbers change; teams read it beside the change of their scores"))
-    latest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
-    changed = latest.values() if is_other else ()
-    packed = [_packed(task, task_type, gold.file, "gold.zip", by) for gold in changed]
     with transaction.atomic(), nothing_early(season, by=by):
         declaration, rules = keep(task_type), [name for name in task.rules if name in task_type.rules]
         if declaration == task.declaration:
             return False
+        before = {name: getattr(task, name) for name in ("declaration_id", "type", "rules")}
         facts = {"type": task_type.slug, "rules": rules or [task_type.default_rules]}
         Task.objects.filter(pk=task.pk).update(declaration=declaration, **facts)
         task.refresh_from_db()
-        named = {"changes": f"task {task.slug}: declaration {task_type.slug}"}
-        audit.record("settings-changed", actor=by, subject=season, place=season, facts=named)
-        splits = [(task, split) for split in latest] if is_other else []
-        why = reason or _("The declaration has changed.")
-        made = publish_packed(splits=splits, packed=packed, reason=why, by=by, anew=has_runs)
+        splits = [(task, split) for split in packed]
+        why, content = reason or _("The declaration has changed."), list(packed.values())
+        made = publish_packed(splits=splits, packed=content, reason=why, by=by, anew=has_runs)
+        golds = " ".join(str(new.gold.pk) for new in made if new.is_new)
+        named = {"task": task, "declaration": task_type.slug, "golds": golds}
+        named |= {"before": json.dumps(before), "after": declaration.digest}
+        changes = [audit.Change(f"tasks.{task.slug}.type", before["type"], task.type)] if is_other else []
+        audit.record(DECLARED_ANEW, actor=by, subject=task, place=season, facts=named, changes=changes)
         bump_versions(season)
     score_new(made, by=by)
     return is_other and has_runs
+
+
+def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
+    """In a transaction; gold that stays is read once more."""
+    is_other = before["type"] != task.type
+    Task.objects.filter(pk=task.pk).update(**before)
+    task.refresh_from_db()
+    if is_other:
+        packed = packed_anew(task, task.task_type, by)
+        publish_packed(
+            splits=[(task, split) for split in packed], packed=[*packed.values()], reason="", by=by
+        )
+    bump_versions(task.season)
 
 
 def draft_of(task: Task) -> dict[str, Any]:

@@ -320,7 +320,7 @@ def publish_packed(
         phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
         made.append(NewGold(gold, is_new, phases))
         if is_new:
-            facts, place = {"version": gold.number, "task": task, "reason": reason}, task.season
+            facts, place = {"version": gold.number, "task": task, "reason": reason, "anew": anew}, task.season
             changes = [gold_change(before, gold)]
             audit.record("gold-added", actor=by, subject=gold, place=place, facts=facts, changes=changes)
     return made

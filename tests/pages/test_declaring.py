@@ -8,15 +8,19 @@ import zipfile
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 
 from citeboard.core import storage
+from citeboard.core.models import AuditEntry
+from scoring.ops.undoing import to_take_back
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tests import factories
 from tests.api.conftest import API
 from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.scoring.background import work_off
 
 pytestmark = pytest.mark.django_db
 WORDS = ["rules", "help", "here", "as", "others", "have", "shown", "before", "in", "trees", "and", "forests"]
@@ -167,6 +171,59 @@ def test_what_changes_no_number_is_saved_at_once_and_what_does_is_a_version_that
     old = text_of(client.get(boards.address("board", phase) + "?gold=1"))
     assert "Macro F1" in old
     assert "Balanced accuracy" not in old
+
+
+def undone(client, action: str) -> str:
+    entry = AuditEntry.objects.filter(action=action).latest("pk")
+    return text_of(client.post(reverse("organise-undo", args=["one", entry.pk]), follow=True))
+
+
+@pytest.mark.parametrize("has_runs", [True, False])
+def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_back(client, task, has_runs):
+    if not has_runs:
+        Submission.objects.all().delete()
+    where, before = place(task.pk), Task.objects.values("type", "declaration", "rules").get()
+    stored = Gold.objects.values("number", "digest").get()
+    answer = client.get(where)
+    measures = [*answer.context["form"]["measures"].value(), "balanced_accuracy"]
+    sent = {**filled(answer, measures=measures, first="balanced_accuracy", reason="Uneven."), "save": ""}
+    asked = Client.post(client, where, sent)
+    if has_runs:
+        assert (asked.status_code, Task.objects.get().type) == (409, before["type"])
+        rehearsal = asked.context["rehearsal"]
+        assert "2 runs" in rehearsal.scored[0]
+        assert "tasks.why-cite.type" in [change["key"] for change in rehearsal.changes]
+        best, _rest = work_off()
+        assert {row["system"] for row in best.result["scores"]} == {"majority", "prior"}
+        assert all(row["after"] and not row["why"] for row in best.result["scores"])
+        assert client.post(where, sent).status_code == 302
+    assert Task.objects.get().type != before["type"]
+    assert Gold.objects.count() == (2 if has_runs else 1)
+    worked_off()
+    # The first version can be taken back by itself, that of the declaration with it.
+    assert [entry.action for entry in to_take_back(task.season)].count("gold-added") == 1
+    assert "Taken back: declared Why cite anew" in undone(client, "declared-anew")
+    assert Task.objects.values("type", "declaration", "rules").get() == before
+    assert Gold.objects.values("number", "digest").get() == stored
+    worked_off()
+    if has_runs:
+        told = client.get(f"/api/v1/phases/{task.phases.get().pk}/leaderboard/").json()
+        assert told["columns"][0]["metric"] == "macro_f1"
+        assert {row["system"] for row in told["rows"]} == {"majority", "prior"}
+
+
+def test_a_program_is_told_of_another_declaration_and_takes_back_only_the_last(client, task):
+    address = f"{API}/tasks/{task.pk}/declaration/"
+    text = client.get(address).json()["files"]["task.toml"]
+    first = text.replace('"macro_f1", "accuracy"', '"accuracy", "macro_f1"')
+    told = client.post(f"{address}?dry_run=true", {"declaration": first, "reason": "So."}).json()
+    assert (told["asks"], len(told["jobs"]), "2 runs" in told["scored"][0]) == (True, 2, True)
+    assert Task.objects.get().declaration_id == task.declaration_id
+    client.post(address, {"declaration": text.replace('title = "Why cite"', 'title = "Why"')})
+    entry = AuditEntry.objects.get(action="declared-anew")
+    client.post(address, {"declaration": text.replace('title = "Why cite"', 'title = "Then"')})
+    refused = client.post(f"{API}/seasons/one/history/{entry.pk}/undo/")
+    assert (refused.status_code, "declared anew since" in refused.json()["detail"]) == (409, True)
 
 
 def test_a_zip_with_a_pool_is_a_ranking_and_its_folder_travels(client, season, tmp_path):

@@ -56,6 +56,7 @@ ACTIONS = {
     "season-loaded": _("loaded the season file: %(changes)s"),
     "settings-changed": _("changed the settings: %(changes)s"),
     "phase-changed": _("changed the settings: %(changes)s"),
+    "declared-anew": _("declared %(task)s anew: %(declaration)s"),
     "season-made": _("made %(season)s from the preset “%(preset)s”"),
     "season-cloned": _("cloned %(season)s as %(clone)s"),
     "season-deleted": _("deleted the draft %(season)s (%(address)s)"),

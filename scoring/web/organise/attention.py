@@ -43,7 +43,14 @@ PATIENCE = dt.timedelta(minutes=10)
 SOON = dt.timedelta(days=14)
 SHOWN = 8
 #: What teams should not learn shortly before an end.
-LATE_CHANGES = ("terms-published", "settings-changed", "phase-changed", "phase-moved", "gold-added")
+LATE_CHANGES = (
+    "terms-published",
+    "settings-changed",
+    "phase-changed",
+    "phase-moved",
+    "gold-added",
+    "declared-anew",
+)
 
 
 @dataclass(frozen=True)

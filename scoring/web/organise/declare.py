@@ -14,8 +14,10 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.core import storage
 from citeboard.core.words import counted
 from scoring.acts.declared import LinesField, MomentField
+from scoring.acts.declaring import DECLARE_ANEW
+from scoring.acts.rehearsal import perform
 from scoring.offline.proposing import DAMAGED, ITSELF
-from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, sent
+from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, said_in, sent
 from scoring.worker import declaring, rescoring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
@@ -274,9 +276,9 @@ def _saved(
     given = form.cleaned_data
     files = {**declaring.without_sample(draft["files"]), **told["files"]}
     if task is not None:
-        again = declaring.change_task(task=task, files=files, reason=given["reason"], by=request.user)
-        words = _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
-        return words % {"task": task}
+        filled = {"files": files, "reason": given["reason"]}
+        again = perform(DECLARE_ANEW, task, request.user, filled, said_in(request))
+        return DECLARE_ANEW.told(task, again, filled)
     made = declaring.new_task(
         season=season, files=files, stored=draft["stored"], filename=draft["filename"],
         opens=given["opens"], closes=given["closes"], by=request.user,

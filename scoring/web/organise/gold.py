@@ -37,7 +37,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     if form.is_valid():
         with pages.refusals_at(form, "file"):
             try:
-                ready = acts.packed_gold(form.cleaned_data, request.user)
+                ready = acts.packed_gold(season, form.cleaned_data, request.user)
                 _tell(
                     request, perform(acts.PUBLISH_GOLD, season, request.user, ready, pages.said_in(request))
                 )
