@@ -13,8 +13,9 @@ export CITEBOARD_INSECURE_HTTP="${CITEBOARD_INSECURE_HTTP:-yes}"
 export CITEBOARD_LOG_LEVEL="${CITEBOARD_LOG_LEVEL:-WARNING}"
 
 "$python" scripts/port_is_free.py
-"$python" scripts/fetch_models.py pipeline
-"$python" manage.py migrate --verbosity 0
+# What the checks say, `demo` says.
+"$python" manage.py migrate --verbosity 0 --skip-checks
 "$python" manage.py demo
+"$python" scripts/fetch_models.py pipeline &
 "$python" manage.py demo --field-tasks &
 exec "$python" manage.py serve
