@@ -90,6 +90,12 @@ def test_only_a_mark_of_one_digit_is_one_to_the_original():
     assert counted_sentences(text, "rules", marked_only=True) == ["The parser of [1] is used for all."]
 
 
+def test_an_abbreviation_that_seldom_ends_a_sentence_does_so_before_a_capital_alone():
+    assert by_rules("We use trees, etc. The rest is left.") == ["We use trees, etc.", "The rest is left."]
+    for text in ("We use trees, etc. (2 more are left).", "We use trees, etc. “2 more” are left."):
+        assert by_rules(text) == [text]
+
+
 def test_an_empty_text_has_no_sentences():
     assert counted_sentences(" \n", "rules") == []
 

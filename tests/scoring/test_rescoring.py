@@ -8,14 +8,12 @@ from django.core.management import CommandError, call_command
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from scoring.board.standings import standings
-from scoring.metrics import metrics_of
 from scoring.metrics.base import Metric
 from scoring.models import Evaluation, Rescore, Score
 from scoring.worker import rescoring
 from scoring.worker.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
-from tasks.types import task_type
 from tasks.types.positional_citations import parsing
 from tasks.types.positional_citations.rule_parser import VERSION
 from tests import factories
@@ -282,14 +280,3 @@ def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(ph
     assert list(Job.objects.filter(state="queued").values_list("submission", "rules")) == [
         (runs[0].pk, "corrected")
     ]
-
-
-def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeypatch):
-    monkeypatch.setattr(parsing, "pipeline_place", lambda name: name)
-    monkeypatch.setattr(parsing, "pipeline_name", lambda name: f"{name}-3.8.0")
-    replaced = {}
-    for parser in ("auto", "rules"):
-        options = task_type("positional-citations").checked_options({"parser": parser})
-        metric = metrics_of(task_type("positional-citations"), "corrected", options)[0]
-        replaced[parser] = (metric.parameters["parser"], metric.replaces)
-    assert replaced == {"auto": ("en_core_web_sm-3.8.0", "|parser:rules-"), "rules": (VERSION, "")}

@@ -41,6 +41,8 @@ def make_model(folder: Path) -> Path:
         model.lm_head.weight[NO, START] = 1.0
         model.lm_head.weight[YES, SIGNAL] = 1.0
         model.lm_head.weight[END, [NO, YES]] = 1e6
+    # Models may say that they draw at random among several; ours answer the likeliest all the same.
+    model.generation_config.update(do_sample=True, num_beams=3, temperature=5.0)
     model.save_pretrained(folder)
     _tokenizer().save_pretrained(folder)
     return folder
