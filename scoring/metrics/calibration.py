@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
-from tasks.types.columns import present
+from tasks.types.columns import NO_CLASS, present
 
 #: Bins of equal width of the expected calibration error.
 BINS = 10
@@ -42,7 +42,7 @@ def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[s
     shares = [[row.get(label, 0.0) for label in labels] if row else [0.0] * len(labels) for row in by_row]
     return Forecasts(
         given=np.array(shares, dtype=np.float64).reshape(len(by_row), len(labels)),
-        wanted=np.array([numbers.get(label, -1) for label in gold], dtype=np.intp),
+        wanted=np.array([numbers.get(label, NO_CLASS) for label in gold], dtype=np.intp),
         has_gold=present(gold),
         is_given=np.array([bool(row) for row in by_row], dtype=bool),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, f1_of_counts, quotient, ratio
-from tasks.types.columns import present
+from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 
@@ -55,16 +55,16 @@ class Classification(Metric):
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """The class numbers of gold and answers, -1 for none, and how many classes there are."""
+        """The class numbers of gold and answers, ``NO_CLASS`` for none, and how many classes there are."""
         labels = self.labels or sorted(
             {label for label in gold if label is not None}, key=lambda label: (str(type(label)), label)
         )
         numbers: dict[Label | None, int] = {label: number for number, label in enumerate(labels)}
         wanted, answered = (
-            np.array([numbers.get(label, -1) for label in side], dtype=np.intp) for side in (gold, answers)
+            np.array([numbers.get(label, NO_CLASS) for label in side], np.intp) for side in (gold, answers)
         )
         counts = counting(gold, answers)
-        return np.where(counts, wanted, -1), np.where(counts, answered, -1), len(labels)
+        return np.where(counts, wanted, NO_CLASS), np.where(counts, answered, NO_CLASS), len(labels)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold.
@@ -78,7 +78,7 @@ class Classification(Metric):
             return np.column_stack([labelled, given, labelled * given, has_gold])
         wanted, answered, count = self.codes(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
-        for part, codes in enumerate((wanted, answered, np.where(wanted == answered, wanted, -1))):
+        for part, codes in enumerate((wanted, answered, np.where(wanted == answered, wanted, NO_CLASS))):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
         stats[:, -1] = counting(gold, answers)

@@ -12,7 +12,7 @@ import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
 from tasks.types.citation_resolution.collection import Resolutions
-from tasks.types.ranking.lists import GradedLists, Lists, Numbers, ranks_of
+from tasks.types.ranking.lists import NO_ROW, GradedLists, Lists, Numbers, ranks_of
 from tasks.types.ranking.runs import DeclaredLists
 
 GAIN = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20"
@@ -85,7 +85,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     order = np.lexsort((ranks[hits], rows))
     rows, at = rows[order], ranks[hits][order].astype(np.float64)
     right = np.bincount(rows, minlength=count)
-    firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+    firsts = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
     nth = np.arange(len(rows)) - np.repeat(firsts, right[rows[firsts]]) + 1
     size = np.maximum(sizes, 1)
     stats[:, 0] = right / size

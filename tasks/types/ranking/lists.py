@@ -14,6 +14,8 @@ Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 #: So many list members at most are looked at in one step.
 STEP = 1_000_000
+#: In the place of a row's number where there is no row.
+NO_ROW = -1
 
 
 class Lists(Sequence[tuple[int, ...] | None]):
@@ -66,7 +68,7 @@ class Lists(Sequence[tuple[int, ...] | None]):
         return np.diff(self.offsets)
 
     def take(self, rows: NDArray[np.intp]) -> "Lists":
-        """The lists of these rows, in this order; row -1 gives a list that is not present."""
+        """The lists of these rows, in this order; ``NO_ROW`` gives a list that is not present."""
         if np.array_equal(rows, np.arange(len(self))):
             return self
         there = rows >= 0
@@ -158,7 +160,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
         begins = answers.offsets[start:end] - answers.offsets[start]
         for member in range(sizes[start:end].max()):
             # Rows with fewer members of gold look for a number that no candidate has.
-            wanted = np.full(end - start, -1, dtype=np.int32)
+            wanted = np.full(end - start, NO_ROW, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
             hits = np.flatnonzero(ranked == np.repeat(wanted, lengths))

@@ -17,7 +17,7 @@ from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
-from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers, blocks
+from tasks.types.ranking.lists import NO_ROW, STEP, Choices, Lists, ListsBuilder, Numbers, blocks
 from tasks.types.run_forms import FORMS
 from tasks.types.text import decoded, is_name, json_kind, json_lines, kind_found
 
@@ -251,12 +251,12 @@ class _Columns:
         if not self._block_rows:
             return
         all_documents, ranks = np.asarray(self._documents), np.asarray(self._ranks)
-        all_scores = np.frombuffer(self._scores) if self._scores else np.empty(0)
+        all_scores = np.asarray(self._scores)
         for rows, places in self._portions():
             second = all_documents[places] if self._limits.ties_by_candidate else ranks[places]
             ordered = places[np.lexsort((second, -all_scores[places], rows))]
             documents, scores = all_documents[ordered], all_scores[ordered]
-            begins = np.flatnonzero(np.diff(rows, prepend=-1))
+            begins = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
             lengths = np.diff(begins, append=len(rows))
             tied = np.zeros(len(rows), dtype=bool)
             tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
@@ -277,7 +277,7 @@ class _Columns:
         block_rows, lengths = np.asarray(self._block_rows)[order], np.diff(starts)[order]
         starts = starts[:-1][order]
         # The blocks of one row stay together.
-        ends = np.flatnonzero(np.diff(block_rows, prepend=-1, append=-1))
+        ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
         for first, last in blocks(np.concatenate([[0], np.cumsum(lengths)])[ends], STEP):
             chosen = slice(ends[first], ends[last])
             step = lengths[chosen]
@@ -369,7 +369,9 @@ class Declared:
         return bool(self._rows)
 
     def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
-        """Of each member of ``gold``, one of so many candidates; minus infinity for what cannot be."""
+        """Of each member of ``gold``, one of so many candidates; minus infinity for what cannot be. Something is
+        declared.
+        """
         rows, logs = np.array(self._rows, dtype=np.int64), np.array(self._logs)
         keys = rows * candidates + np.array(self._numbers, dtype=np.int64)
         order = np.argsort(keys)
@@ -381,9 +383,8 @@ class Declared:
         rest = np.log(share, out=np.full(len(gold), -np.inf), where=is_any)
         row_of = np.repeat(np.arange(len(gold)), gold.lengths)
         wanted = row_of * candidates + gold.values
-        places = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        is_named = keys[places] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-        return np.where(is_named, ordered[places] if len(keys) else -np.inf, rest[row_of])
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[places] == wanted, ordered[places], rest[row_of])
 
 
 @dataclass(frozen=True)
@@ -453,7 +454,7 @@ class Gathering:
 
     def run(self) -> RankedRun:
         """The lists in the order of the split."""
-        places = np.full(len(self.choices), -1, dtype=np.intp)
+        places = np.full(len(self.choices), NO_ROW, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = np.arange(len(self._rows))
         return RankedRun(self._builder.build().take(places), self.ties, self.declared, self.scores)
 
