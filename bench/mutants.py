@@ -67,6 +67,7 @@ PLAIN = (
     "tests/tasks/test_every_type.py",
     "tests/core/test_dependencies.py",
     "tests/core/test_reference.py",
+    "tests/core/test_standing_limits.py",
     "tests/tasks/test_empty_runs.py",
     "tests/tasks/test_gold_findings.py",
     "tests/tasks/test_new_task_type.py",
@@ -465,15 +466,17 @@ def codes_within(code: CodeType) -> Iterator[CodeType]:
 
 
 def run_items(session: Any, items: list[Any], seconds: dict[str, float]) -> int:
-    """1 at the first failure, and a file that names the test; a test that takes too long ends the process."""
+    """1 at the first failure; a test that takes too long ends the process. A file names the test."""
+    failed = Path(os.environ["CITEBOARD_TEST_ROOT"], "failed")
     for place, item in enumerate(items):
+        failed.write_text(item.nodeid)
         most = int(time.process_time() + TIMES * seconds[item.nodeid] + SECONDS)
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         following = items[place + 1] if place + 1 < len(items) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
-            Path(os.environ["CITEBOARD_TEST_ROOT"], "failed").write_text(item.nodeid)
             return 1
+    failed.unlink(missing_ok=True)
     return 0
 
 
@@ -623,7 +626,7 @@ Looks = tuple[list[str], list[str]]
 
 def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
     """Tests that enter the function; of what is computed on import a function that the change takes or gives
-    the module, the module, or what imports it; the quickest first.
+    the module, the module, or what imports it, and tests of the module by its name; the quickest first.
     """
 
     def entering(is_meant: Callable[[str], bool]) -> list[tuple[float, str]]:
@@ -644,7 +647,9 @@ def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
             set(re.findall(r"\w+", line)) for line in mutant.difference().splitlines() if line[0] in "-+"
         ]
         words = set.symmetric_difference(*lines) if len(lines) == 2 else set[str]()
-        named = entering(lambda name: name.rpartition(":")[2].rpartition(".")[2] in words)
+        module = mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        named = [(own, test) for test, (own, _) in records["tests"].items() if test.endswith(f"[{module}]")]
+        named += entering(lambda name: name.rpartition(":")[2].rpartition(".")[2] in words)
         found = [*named, *(one for one in found if one not in named)]
     own, further = set(tests_of(mutant.path)), set(files_of(FURTHER))
     first = within([one for one in found if one[1].split("::")[0] in own], MAX_SECONDS)

@@ -52,7 +52,12 @@ def test_a_bomb_is_refused_before_it_is_unpacked(capsys, gold, tmp_path):
 
 @pytest.mark.parametrize(
     ("packed", "size", "is_told"),
-    [(9, 1 << 20, 0), (9, (1 << 20) + 1, 1), (5000, 1_250_000, 0), (5000, 1_250_001, 1)],
+    [
+        (9, 1 << 20, 0),
+        (9, (1 << 20) + 1, 1),
+        (5000, 1_250_000, 0),
+        (5000, 1_250_001, 1),
+    ],
 )
 def test_a_text_may_unpack_to_a_mebibyte_and_to_250_times_its_packed_size(packed, size, is_told):
     member = zipfile.ZipInfo("a.txt")
