@@ -108,9 +108,6 @@ class ListsBuilder:
         self._values, self._ends = array("i"), array("q", [0])
         self._tied: array[int] | None = None
 
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
     def add(self, row: Sequence[int], tied: Sequence[bool] | None = None) -> None:
         """Add a list. ``tied`` says which of its members have the score of the one before."""
         if tied is not None and self._tied is None:

@@ -369,9 +369,7 @@ class Declared:
         return bool(self._rows)
 
     def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
-        """Of each member of ``gold``, one of so many candidates, where any has one; minus infinity for what
-        cannot be.
-        """
+        """Of each member of ``gold``, one of so many candidates; minus infinity for what cannot be."""
         rows, logs = np.array(self._rows, dtype=np.int64), np.array(self._logs)
         keys = rows * candidates + np.array(self._numbers, dtype=np.int64)
         order = np.argsort(keys)

@@ -343,7 +343,7 @@ def of_lists() -> Iterator[tuple[str, Any]]:
     builder.extend(np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True]))
     built = builder.build()
     again = built.take(np.array([6, -1, 1]))
-    yield "built", [len(builder), list(built), built.tied.tolist(), list(again), again.tied.tolist()]
+    yield "built", [list(built), built.tied.tolist(), list(again), again.tied.tolist()]
     late = ListsBuilder()
     late.extend(np.array([1]), np.array([7], dtype=np.int32))
     late.extend(np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True]))
