@@ -82,6 +82,8 @@ class GoldStep:
     counts: Compared | None
     #: With which other splits it has instances in common, in words.
     shared: list[str]
+    #: What is odd about it.
+    findings: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,6 +423,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 before=was.number if was else None,
                 instances=gold.instances,
                 counts=compared(was, gold) if was else None,
+                findings=gold.findings,
                 shared=[words for words in after.shared.get(split, []) if words not in known],
             )
 

@@ -107,11 +107,16 @@ class TooEarly(api.Closed):
 for _part, _meaning in {
     Told: "What people would be told; `title` and `text` are the words of one of them.",
     Compared: "Instances of the version before and of the new one.",
-    GoldStep: "A new version of a split's gold.",
     MadePhase: "A phase of a season that would be made, in words.",
     Moved: "A run that would count otherwise; rank and score are empty where it stands on no board.",
 }.items():
     mirror(_part.__name__, _part, _meaning)
+mirror(
+    "GoldStep",
+    GoldStep,
+    "A new version of a split's gold.",
+    findings=serializers.ListField(child=serializers.DictField(), help_text="Kind, count and names."),
+)
 RehearsalSerializer = mirror(
     "Rehearsal",
     Rehearsal,

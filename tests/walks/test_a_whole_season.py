@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from tests.browser.driving import comes_to, sign_in, until
-from tests.factories import PASSWORD, make_user, run_bytes, write_corpus
+from tests.factories import PASSWORD, answers, make_user, run_bytes, write_corpus
 from tests.tasks.types.corpus import CITANCES
 
 pytestmark = [pytest.mark.browser, pytest.mark.worker]
@@ -54,6 +54,10 @@ class Person:
             with self.page.expect_navigation():
                 self.page.get_by_role("button", name="Do it").click()
 
+    def leaves_it(self) -> None:
+        with self.page.expect_navigation():
+            self.page.get_by_role("link", name="Leave it as it is").click()
+
     def unfold(self, words: str) -> None:
         self.page.locator("summary", has_text=words).first.click()
 
@@ -74,10 +78,11 @@ def people(transactional_db, visit, live_server) -> dict[str, Person]:
     return found
 
 
-def packed_gold(folder: Path, sentence: str) -> Path:
-    """A corpus in which every citance cites this sentence."""
-    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in CITANCES]
-    corpus = write_corpus(folder / f"gold-{sentence}", citances=citances)
+def packed_gold(folder: Path, sentence: str, doubled: int = 0) -> Path:
+    """A corpus in which every citance cites this sentence, and the first ones stand twice."""
+    cited = [*CITANCES, *CITANCES[:doubled]]
+    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in cited]
+    corpus = write_corpus(folder / f"gold-{sentence}-{doubled}", citances=citances)
     return Path(shutil.make_archive(str(corpus), "zip", corpus))
 
 
@@ -97,11 +102,14 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
         enters(people[name], team)
     runs = {
         "ants": sends(people["ants"], tmp_path, sentence="1", system="ant-1"),
-        "bees": sends(people["bees"], tmp_path, sentence="2", system="bee-1"),
+        "bees": sends(people["bees"], tmp_path, sentence="2", system="bee-1", first="3"),
     }
     the_board_is_hidden_from_all_but_the_organiser(people)
     shows(olga, reader)
+    would_publish_a_doubled_line_and_leaves_the_gold(olga, packed_gold(tmp_path, "2", doubled=1))
     publishes_practice_gold_and_takes_it_back(olga, reader, packed_practice(tmp_path))
+    gives_tries_and_takes_them_back(olga, people["ants"])
+    excludes_a_team_and_takes_it_back(olga, reader)
     moves_the_close_and_takes_it_back(olga, people["ants"])
     publishes_other_terms_an_hour_before_the_end_and_takes_them_back(olga, people["ants"])
     freezes(olga, reader)
@@ -136,12 +144,16 @@ def makes_a_season_from_a_preset(olga: Person) -> None:
         assert phase in olga.said
 
 
-def publishes_gold(olga: Person, gold: Path, reason: str, *, number: int) -> None:
+def fills_in_gold(olga: Person, gold: Path, reason: str) -> None:
     olga.go(f"{ORGANISE}gold/")
     split = olga.page.locator("#id_split option", has_text="test").get_attribute("value")
     olga.page.select_option("#id_split", split)
     olga.page.set_input_files("#id_file", gold)
     olga.page.fill("#id_reason", reason)
+
+
+def publishes_gold(olga: Person, gold: Path, reason: str, *, number: int) -> None:
+    fills_in_gold(olga, gold, reason)
     olga.press("Publish as the next gold version")
     assert f"Gold v{number} of" in olga.said
     assert reason in olga.said
@@ -176,10 +188,11 @@ def enters(person: Person, team: str) -> None:
     assert f"You take part with {team}." in person.go(SEASON)
 
 
-def sends(person: Person, folder: Path, *, sentence: str, system: str) -> str:
+def sends(person: Person, folder: Path, *, sentence: str, system: str, first: str = "") -> str:
     """The address of the run, once it has been scored; what it scored is not told."""
-    run = folder / f"{system}.jsonl"
-    run.write_bytes(run_bytes(sentences=(sentence,)))
+    run, answered = folder / f"{system}.jsonl", answers(sentences=(sentence,))
+    answered[0]["sentences"] = [first or sentence]
+    run.write_bytes(run_bytes(answered))
     person.go(f"{BOARD}submit/")
     person.page.set_input_files("#id_run", run)
     person.page.fill("#id_system", system)
@@ -198,6 +211,46 @@ def the_board_is_hidden_from_all_but_the_organiser(people: dict[str, Person]) ->
         assert "bee-1" not in said
         assert "No board shows its scores." in downloaded(people[name], "results.md")
     assert rows_of(people["olga"]) == ["bee-1", "ant-1"]
+
+
+def would_publish_a_doubled_line_and_leaves_the_gold(olga: Person, gold: Path) -> None:
+    """It moves the score of who answers that line otherwise than the rest, and is told before it is done."""
+    fills_in_gold(olga, gold, "A line more.")
+    with olga.page.expect_navigation():
+        olga.page.get_by_role("button", name="Publish as the next gold version").click()
+    assert "they count twice" in olga.said
+    row = olga.page.locator("[id^=dry-run] tbody tr", has_text="bee-1")
+    row.wait_for(timeout=PATIENCE * 1000)
+    before, after = row.locator("td").nth(3).inner_text(), row.locator("td").nth(4).inner_text()
+    assert float(after) < float(before)
+    olga.leaves_it()
+    assert "Gold v2" not in olga.said
+
+
+def gives_tries_and_takes_them_back(olga: Person, ants: Person) -> None:
+    before = ants.go(f"{BOARD}submit/")
+    olga.go(f"{ORGANISE}tries/")
+    olga.page.select_option("#id_team", label="Counting Ants")
+    olga.page.select_option("#id_phase", label=olga.page.locator("#id_phase option").nth(1).inner_text())
+    olga.page.fill("#id_reason", "By mistake.")
+    olga.press("Give these tries")
+    assert "Counting Ants may send" in olga.asked
+    olga.press("Take it back")
+    assert "Taken back" in olga.said
+    assert ants.go(f"{BOARD}submit/") == before
+
+
+def excludes_a_team_and_takes_it_back(olga: Person, reader: Person) -> None:
+    olga.go(f"{ORGANISE}teams/")
+    entry = olga.page.locator("tr", has_text="Busy Bees")
+    entry.locator("summary", has_text="Exclude").click()
+    entry.get_by_label("Reason, which the team reads").fill("By mistake.")
+    olga.press("Exclude Busy Bees")
+    assert "not on the board" in olga.asked
+    assert "Who will be told" in olga.asked
+    assert rows_of(reader) == ["ant-1"]
+    olga.press("Take it back")
+    assert rows_of(reader) == ["bee-1", "ant-1"]
 
 
 def publishes_practice_gold_and_takes_it_back(olga: Person, reader: Person, gold: Path) -> None:
@@ -233,7 +286,8 @@ def publishes_other_terms_an_hour_before_the_end_and_takes_them_back(olga: Perso
     olga.go(f"{ORGANISE}terms/")
     olga.page.fill("#id_text", "For nothing at all.")
     olga.press("Publish these terms")
-    assert "who has not accepted it gets no data and sends no run" in olga.asked
+    told = olga.asked.partition("Who will be told")[2]
+    assert "who has not accepted it gets no data and sends no run" in told
     assert "Accept version 2" in ants.go("/terms/walk-2031/")
     assert "Changed within 48 hours of an end" in olga.go(ORGANISE)
     olga.press("Take it back")
@@ -251,7 +305,7 @@ def confirms(olga: Person, ants: Person, run: str) -> None:
 
 
 def changes_what_is_half_confirmed_and_takes_it_back(olga: Person, reader: Person) -> None:
-    """Rules and counting of a closed board that everybody sees: each asks for the name and a reason."""
+    """Counting and rules of a closed board that everybody sees: each asks for the name and a reason."""
     for part, field, value in (
         ("Evaluation", "#id_counting", "best"),
         ("Settings of the task", "#id_rules", "official-2018"),
@@ -264,7 +318,9 @@ def changes_what_is_half_confirmed_and_takes_it_back(olga: Person, reader: Perso
         assert "1 result of " in olga.said
         reason = olga.page.get_by_label("Reason, which stands in the history")
         assert not reason.input_value()
-    # What was asked first was left as it was.
+        if part == "Evaluation":
+            olga.leaves_it()
+            assert choice.input_value() != value
     assert "Scored again" in olga.said
     reason.fill("By mistake.")
     olga.page.get_by_label("type the name of the season").fill("The walk 2031")
