@@ -47,10 +47,12 @@ make_venv() {
 
 pip() { "$venv/bin/python" -m pip "$@" --disable-pip-version-check; }
 
-# uv takes a fifth of pip's time, and has the public index only: who has one of their own has told pip.
+# uv takes a fifth of pip's time, and has the public index only: who has one of their own has told pip, and may
+# have told it of a build of PyTorch without gigabytes, which only levels above the site need.
 install_by_uv() {
+    [ "$level" = site ] || return 1
     pip config list | grep -Eq '[.](index-url|no-index)=' && return 1
-    pip install --quiet --no-compile --only-binary :all: --retries 0 uv -c $lock && "$venv/bin/uv" pip install \
+    pip install --quiet --no-compile --only-binary :all: --retries 0 uv==0.13.9 && "$venv/bin/uv" pip install \
         --quiet --no-config --no-compile-bytecode --python "$venv/bin/python" "$@"
 }
 
