@@ -334,10 +334,7 @@ def unit_rows(
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
     """The (U, k) sums over each unit's rows, added up in the order of the rows."""
-    occurring, places = np.unique(units, return_inverse=True)
-    if len(occurring) == len(units):
-        # Each row is a unit of its own; adding up would only put them in order.
-        return stats[np.argsort(places)]
+    places = np.unique(units, return_inverse=True)[1]
     return np.column_stack([np.bincount(places, weights=column) for column in stats.T])
 
 

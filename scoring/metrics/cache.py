@@ -55,7 +55,7 @@ def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     target = folder() / kind
     with suppress(OSError):
         target.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target, suffix=".part")
+        handle, name = tempfile.mkstemp(dir=target)
         try:
             with os.fdopen(handle, "wb") as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -70,4 +70,4 @@ def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         for _, size, path in by_use:
             room -= size
             if room < 0:
-                path.unlink(missing_ok=True)
+                path.unlink()

@@ -28,6 +28,8 @@ Vectors = NDArray[np.float32]
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
 #: The layer that correlates best with human judgement where the package names one; elsewhere the last.
 BEST_LAYERS = {"distilbert-base-uncased": 5, "bert-base-uncased": 9, "roberta-base": 10, "roberta-large": 17}
+#: A tokeniser that does not know how many tokens its model can take gives an astronomic number.
+UNTOLD = 10**6
 #: What decides a vector; a model's other files do not.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 SETTINGS = (
@@ -157,10 +159,9 @@ class Encoder:
         self._is_cut = bool(layers)
         if layers:
             del layers[0][layer:]
-        # A tokeniser that does not know how many tokens the model can take gives an astronomic number.
         positions = getattr(config, "max_position_embeddings", None) or 512
-        most = int(min(self.tokenizer.model_max_length, 10**6))
-        self._longest = most if most < 10**6 else positions - 2
+        most = self.tokenizer.model_max_length
+        self._longest = most if most < UNTOLD else positions - 2
         self._start = " " if config.model_type in SPACE_SENSITIVE else ""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:

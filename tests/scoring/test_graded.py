@@ -82,6 +82,13 @@ def test_gold_with_grades_has_graded_values_and_gold_without_has_none(capsys, tm
     assert metrics["rbp@10"]["value"] == pytest.approx(0.2 * 0.8)
 
 
+def test_what_is_cited_and_has_no_grade_is_worth_one(capsys, tmp_path):
+    gold, run = task(tmp_path, x={"grades": {"c": 3}})
+    metrics = score(capsys, TYPE, gold, run, "--intervals", "0", "--option", "graded=yes")["metrics"]
+    second = 1 / np.log2(3)
+    assert metrics["ndcg_graded@10"]["value"] == pytest.approx((second + 3 / 2) / (3 + second))
+
+
 def test_grades_that_are_none_are_refused_by_line(capsys, tmp_path):
     gold, run = task(tmp_path, x={"grades": {"a": -1}}, y={"grades": {"z": 1}})
     said = "\n".join(refusals(capsys, TYPE, gold, run))

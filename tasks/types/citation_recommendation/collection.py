@@ -131,7 +131,7 @@ class _Reader(records.ContextsBuilder):
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
-            grades = rows.grades(record, "grades", cited) if "grades" in record else dict.fromkeys(cited, 1)
+            grades = rows.grades(record, "grades", cited)
             if not isinstance(record.get(SAMPLED_FOR) or [], list):
                 rows.wrong(f"“{SAMPLED_FOR}” is {kind_found(record[SAMPLED_FOR])}", "a list of dimensions")
             if unknown := [reference for reference in (*cited, *grades) if reference not in self._candidates]:

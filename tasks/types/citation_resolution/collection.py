@@ -185,7 +185,7 @@ class _Reader(records.ContextsBuilder):
         return Resolution(
             **self.columns(),
             candidates=self._candidates,
-            choices=np.fromiter(sizes, dtype=np.int32, count=len(self.paper_of)),
+            choices=np.fromiter(sizes, dtype=np.int32),
             citing_papers=citing_papers,
         )
 

@@ -83,8 +83,6 @@ class Rows:
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
         """An id that the row must have; None, and a problem, where it has none."""
         value = record.get(key)
-        if type(value) is str and value:
-            return value
         if is_name(value) and str(value):
             return str(value)
         self.wrong(f"“{key}” is {kind_found(value)}", "a text")
