@@ -204,7 +204,7 @@ def python2_order(keys: Iterable[str]) -> list[str]:
         used += 1
         if used * 3 >= len(table) * 2:
             size = _SMALLEST_TABLE
-            while size <= used * (2 if used > _MANY_KEYS else 4):
+            while size <= used * 4:
                 size *= 2
             grown: Table = [None] * size
             for member in table:
@@ -271,7 +271,6 @@ def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
 
 _WORD = (1 << 64) - 1
 _SMALLEST_TABLE = 8
-_MANY_KEYS = 50_000
 _PERTURB_SHIFT = 5
 Table = list[str | None]
 
