@@ -104,12 +104,12 @@ def topics(files: Sequence[InputFile]) -> list[Topic]:
     for file in sorted(files, key=lambda one: one.name):
         if len(file.parts) < 2 or file.suffix != ".txt":
             continue
-        kind, above = file.parts[-2], file.name.rpartition("/")[0].rpartition("/")[0]
+        kind, above = file.folders[-1], file.name.rpartition("/")[0].rpartition("/")[0]
         topic = topics.setdefault(above, Topic(above.rpartition("/")[2]))
         if kind == ANNOTATION:
             topic.annotations.append(file)
         elif kind == DOCUMENTS:
-            topic.documents[_article(file.parts[-1])] = file
+            topic.documents[_article(file.base)] = file
         elif kind == SUMMARY:
             topic.summaries.append(file)
     return [topic for topic in topics.values() if topic.annotations]
@@ -117,7 +117,7 @@ def topics(files: Sequence[InputFile]) -> list[Topic]:
 
 def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     documents = {name: Document.read(file) for name, file in topic.documents.items()}
-    names = file_names([file.parts[-1].removesuffix(".txt") for file in topic.documents.values()])
+    names = file_names([file.base.removesuffix(".txt") for file in topic.documents.values()])
     names = {_article(name): file for name, file in names.items()}
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
     references: set[str] = set()
@@ -202,7 +202,7 @@ def _article(name: str) -> str:
 
 
 def _annotator(file: InputFile) -> str:
-    parts = file.parts[-1].split(".")
+    parts = file.base.split(".")
     return re.sub(r"[^A-Za-z0-9-]+", "-", parts[1]) if len(parts) > 2 else "A"
 
 

@@ -29,17 +29,22 @@ class InputFile:
     open: Callable[[], IO[bytes]] = field(repr=False)
 
     @property
+    def base(self) -> str:
+        """The last part of the name."""
+        return PurePosixPath(self.name).name
+
+    @property
     def stem(self) -> str:
-        """The last part of the name up to its first dot: ``Task1/C90-2039.annv3.txt`` is C90-2039."""
-        return PurePosixPath(self.name).name.partition(".")[0]
+        """The same up to its first dot: ``Task1/C90-2039.annv3.txt`` is C90-2039."""
+        return self.base.partition(".")[0]
 
     @property
     def suffix(self) -> str:
         return PurePosixPath(self.name).suffix.lower()
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        return PurePosixPath(self.name).parts
+    def folders(self) -> tuple[str, ...]:
+        return PurePosixPath(self.name).parts[:-1]
 
     def read(self) -> bytes:
         return b"".join(self.chunks())

@@ -100,7 +100,7 @@ def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[citances.Annot
 def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     has_answers = False
     for file in files:
-        if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:
+        if _is_of_summaries(file):
             continue
         is_readme = file.stem.lower().startswith("readme")
         if is_json_run(file, files) or (file.suffix in (".txt", ".csv") and not is_readme):
@@ -113,6 +113,10 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
             problems.append(file.problem("passed over: it holds no answers", FORMS, fatal=False))
     if not has_answers:
         problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
+
+
+def _is_of_summaries(file: InputFile) -> bool:
+    return "Task2" in file.folders or ".system." in file.base
 
 
 def is_json_run(file: InputFile, files: Files) -> bool:
@@ -335,9 +339,9 @@ def accepts_summaries(files: Files) -> bool:
     look = _Look(files)
     for file in files:
         if is_json_run(file, files):
-            if "Task1" not in file.parts[:-1] and look.has_key(file, "summary"):
+            if "Task1" not in file.folders and look.has_key(file, "summary"):
                 return True
-        elif file.suffix == ".txt" and ("Task2" in file.parts[:-1] or ".system." in file.parts[-1]):
+        elif file.suffix == ".txt" and _is_of_summaries(file):
             return True
     return False
 
@@ -350,13 +354,13 @@ class _Look:
     left: int = field(default_factory=lambda: MAX_BYTES)
 
     def answers_citances(self, file: InputFile) -> bool:
-        if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:
+        if _is_of_summaries(file):
             return False
         if file.suffix in SUFFIXES:
             return is_json_run(file, self.files) and self.has_key(file, "sentences")
         if file.suffix not in (".txt", ".csv"):
             return False
-        return "Task1" in file.parts[:-1] or self.finds(file, lambda line: b"Citing Article" in line)
+        return "Task1" in file.folders or self.finds(file, lambda line: b"Citing Article" in line)
 
     def has_key(self, file: InputFile, key: str) -> bool:
         def has(line: bytes) -> bool:

@@ -112,13 +112,13 @@ def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None
         if key in references:
             notes.append(f"{file.shown} passed over: {references[key].file} is the same summary")
         else:
-            references[key] = Reference(*key, file.parts[-1], raw, summary_lines(decoded(raw)))
+            references[key] = Reference(*key, file.base, raw, summary_lines(decoded(raw)))
     return SummaryTopic(name, tuple(references.values()), _abstract(folder, name))
 
 
 def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
-    files = sorted(folder.files("gold/Task2") or folder.files("summary"), key=lambda file: file.parts[-1])
-    kinds = [(_KIND.search(file.parts[-1].lower()), file) for file in files]
+    files = sorted(folder.files("gold/Task2") or folder.files("summary"), key=lambda file: file.base)
+    kinds = [(_KIND.search(file.base.lower()), file) for file in files]
     return [(kind[1], file) for kind, file in kinds if kind]
 
 
@@ -249,11 +249,11 @@ def filled(run: SummaryRun, index: base.Index) -> Iterable[bool]:
 def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     readable = False
     for file in files:
-        is_text = file.suffix == ".txt" and (".system." in file.parts[-1] or len(files) == 1)
-        if (is_text or is_json_run(file, files)) and "Task1" not in file.parts[:-1]:
+        is_text = file.suffix == ".txt" and (".system." in file.base or len(files) == 1)
+        if (is_text or is_json_run(file, files)) and "Task1" not in file.folders:
             readable = True
             yield file
-        elif file.suffix == ".txt" and "Task2" in file.parts[:-1]:
+        elif file.suffix == ".txt" and "Task2" in file.folders:
             message = "passed over: its name does not say that it is a system's summary"
             problems.append(file.problem(message, FORMS, fatal=False))
     if not readable:

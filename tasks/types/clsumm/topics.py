@@ -182,7 +182,7 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
 def public_topic(folder: "TopicFolder", topic: str, chosen: "Chosen | None") -> Iterator[tuple[str, bytes]]:
     for kind in ("Reference_XML", "Citance_XML"):
         for file in folder.papers(kind):
-            yield f"{topic}/{kind}/{file.parts[-1]}", file.read()
+            yield f"{topic}/{kind}/{file.base}", file.read()
     if chosen and chosen.version == CSV:
         rows = [list(reading.read_rows(file, [], reading.Source.GOLD)) for _, file in chosen.files]
         columns, written = [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS], io.StringIO()
@@ -253,7 +253,7 @@ def topic_folders(files: Files) -> list[TopicFolder]:
 
 def passed_over(files: Files) -> set[str]:
     """The folders of files that belong to no topic."""
-    return {file.shown.removesuffix(f"/{file.parts[-1]}") for file in files if not is_topic_file(file.name)}
+    return {file.shown.removesuffix(f"/{file.base}") for file in files if not is_topic_file(file.name)}
 
 
 def chosen_annotation(

@@ -269,7 +269,7 @@ class InstanceTask(ABC):
         """Of public files, or of gold, whose answers are not looked at."""
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
         # Public files are in this form, whatever the gold is in.
-        others = [file for file in files if file.parts[-1] == self.pool_file]
+        others = [file for file in files if file.base == self.pool_file]
         form = replace(self, files=JSON_FORMS[0]) if names else self
         return form.content([*names, *others] if names else files, with_gold=False)
 
@@ -385,7 +385,7 @@ class InstanceTask(ABC):
                 if instance := self._instance(record, by_id, problems, with_gold=with_gold):
                     by_id[instance.id] = instance
                     fields |= instance.record.keys()
-        pool = self.read_pool([file for file in files if file.parts[-1] == self.pool_file], problems)
+        pool = self.read_pool([file for file in files if file.base == self.pool_file], problems)
         if not by_id and not problems.has_errors:
             kinds = {TREC: "a file of qrels", **dict.fromkeys(TABLES, "a table")}
             expected = kinds.get(self.files, "JSON lines")

@@ -51,7 +51,7 @@ def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes
 
 def named(files: Files, name: str) -> list[InputFile]:
     """The files of this name, wherever they stand in the input."""
-    return [file for file in files if file.parts[-1] == name]
+    return [file for file in files if file.base == name]
 
 
 def the_file(files: Files, name: str, holds: str) -> InputFile:
