@@ -11,7 +11,7 @@ from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
 from tasks.types.positional_citations.claims import Parse
 from tasks.types.problems import Unavailable
-from tests.tasks.types.corpus import write_topic
+from tests.tasks.types.corpus import write_csv_topic, write_topic
 
 SUPERVISED = "clsumm-umich-supervised"
 PLAIN = {"annotation": "auto", "wordnet": "no", "parser": "none"}
@@ -68,6 +68,18 @@ def test_citing_papers_are_the_xml_files_beside_the_annotation(tmp_path, topic):
         (papers / name).write_text('<PAPER><S sid="0">We count.</S></PAPER>')
     [read] = read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})
     assert read.papers.keys() - topic.papers.keys() == {"D05-0009"}
+
+
+def test_of_a_row_the_clean_text_is_asked_and_the_other_where_there_is_none(tmp_path):
+    quoted = '"\'1\'","<S sid=""1"">We count.</S>",Method_Citation'
+    rows = [
+        f"1,D01-0001,D05-0001,0,(Us &amp; them),0,They count [1].,They &amp; we count.,{quoted}",
+        f"2,D01-0001,D05-0002,0, Us ,0,They count [2].,,{quoted}",
+    ]
+    write_csv_topic(tmp_path / "corpus", "D01-0001", {"a": rows})
+    [read] = read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})
+    told = [(citance.text, citance.marker) for citance in read.citances]
+    assert told == [("They & we count.", "(Us & them)"), ("They count [2].", "Us")]
 
 
 class TestWordNet:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options
@@ -102,12 +101,12 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     for file in files:
         if _is_of_summaries(file):
             continue
-        is_readme = file.stem.lower().startswith("readme")
-        if is_json_run(file, files) or (file.suffix in (".txt", ".csv") and not is_readme):
+        is_text = file.suffix in (".txt", ".csv") and not file.stem.lower().startswith("readme")
+        if is_text or is_json_run(file, files):
             has_answers = True
             yield file
         elif len(files) == 1:
-            problems.append(file.problem(f"a “{PurePosixPath(file.name).suffix or 'nameless'}” file", FORMS))
+            problems.append(file.problem(f"a “{file.suffix or 'nameless'}” file", FORMS))
             return
         else:
             problems.append(file.problem("passed over: it holds no answers", FORMS, fatal=False))
@@ -337,13 +336,12 @@ def accepts_facets(files: Files) -> bool:
 def accepts_summaries(files: Files) -> bool:
     """A system's summaries, or JSON lines with them."""
     look = _Look(files)
-    for file in files:
-        if is_json_run(file, files):
-            if "Task1" not in file.folders and look.has_key(file, "summary"):
-                return True
-        elif file.suffix == ".txt" and _is_of_summaries(file):
-            return True
-    return False
+    return any(
+        "Task1" not in file.folders and look.has_key(file, "summary")
+        if is_json_run(file, files)
+        else file.suffix == ".txt" and _is_of_summaries(file)
+        for file in files
+    )
 
 
 @dataclass

@@ -91,8 +91,6 @@ class Rows:
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
         """One id or a list of ids that the row must have; None, and a problem, where it has none."""
         value = record.get(key)
-        if type(value) is str and value:
-            return [value]
         values = value if isinstance(value, list) else [value]
         if value != "" and values and all(map(is_name, values)):
             return list(dict.fromkeys(map(str, values)))

@@ -131,7 +131,7 @@ def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("run.PDF", "no PDF", "a “.PDF” file"),
+        ("run.PDF", "no PDF", "a “.pdf” file"),
         ("run.jsonl", "", "no answers in this file"),
         ("run.txt", "\n\n", "no answers in this file"),
         (

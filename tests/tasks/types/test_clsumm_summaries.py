@@ -74,7 +74,33 @@ def test_the_same_summary_twice_is_read_once_and_the_gold_says_so(capsys, gold, 
     (gold / "summary" / f"{TOPIC}.community.txt").write_text("Another text altogether.")
     scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, OTHER))
     assert values(scores)[2] == 1
-    assert any("is the same summary" in note for note in scores["gold"]["notes"])
+    [note] = scores["gold"]["notes"]
+    assert note.endswith(f"/{TOPIC}.community.txt passed over: {TOPIC}.community is the same summary")
+
+
+def test_judges_and_readers_see_the_paper_by_its_sections_where_it_has_no_citances(gold, tmp_path):
+    kind, files = task_type("clsumm-2"), open_input(gold)
+    options = kind.checked_options({})
+    sections = [("Title", "On words"), ("Abstract", ABSTRACT), ("Introduction", OTHER)]
+    assert kind.human_evaluation.sources(files) == {TOPIC: tuple(sections)}
+    split = kind.gold_of(files, options)
+    answers, problems = kind.read_run(open_input(summary_file(tmp_path, OTHER)), split.index, options)
+    pairs = kind.pairs_of(split, answers, kind.default_rules, options)
+    [shown] = kind.show_instances(files, split, pairs, options)
+    assert (problems, OTHER in str(shown.given)) == ([], True)
+
+
+def test_a_text_of_task_2_whose_name_says_no_system_is_passed_over_with_a_word(gold, tmp_path):
+    folder = summary_file(tmp_path, OTHER)
+    (folder / "Task2" / f"{TOPIC}.txt").write_text("Nothing.")
+    (folder / "notes.txt").write_text("Nothing.")
+    kind = task_type("clsumm-2")
+    _, problems = kind.read_run(
+        open_input(folder), kind.gold_of(open_input(gold), {}).index, kind.checked_options({})
+    )
+    [problem] = problems
+    assert (problem.file.endswith(f"Task2/{TOPIC}.txt"), problem.fatal) == (True, False)
+    assert problem.message == "passed over: its name does not say that it is a system's summary"
 
 
 def test_a_topic_without_a_summary_counts_0_and_is_pointed_out(capsys, gold, tmp_path):
