@@ -129,7 +129,9 @@ class SubmissionDetail(SubmissionSerializer):
     """A run with its place in the queue, its warnings, and its scores where they may be seen."""
 
     place = serializers.IntegerField(
-        allow_null=True, min_value=1, help_text="In the queue; null for a run that does not wait in it."
+        allow_null=True,
+        min_value=1,
+        help_text="In the queue, 101 from there on; null for a run that does not wait in it.",
     )
     expected_seconds = typed(float | None, "About how long until it is scored; null where that is not known.")
     problems = ProblemSerializer(

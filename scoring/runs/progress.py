@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, duration
 from scoring.models import Evaluation
-from tasks.jobs.queue_choice import place_in_queue, why_unserved
+from tasks.jobs.queue_choice import MAX_PLACE, place_in_queue, why_unserved
 from tasks.models import Job, Submission
 
 Status = Submission.Status
@@ -78,7 +78,7 @@ def _oddities(submission: Submission) -> str:
 def expected_wait(submission: Submission, place: int | None) -> float | None:
     scored = Evaluation.objects.filter(phase=submission.phase_id).order_by("-id")
     recent = list(scored.values_list("seconds", flat=True)[:RECENT])
-    if place is None or not recent or submission.status != Status.QUEUED:
+    if place is None or place > MAX_PLACE or not recent or submission.status != Status.QUEUED:
         return None
     seconds_per_run = OVERHEAD + median(recent) * max(1, len(submission.phase.task.rules))
     rounds = -(-place // settings.WORKERS)
@@ -145,6 +145,8 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
 def _before(place: int | None) -> str:
     if place is None:
         return ""
+    if place > MAX_PLACE:
+        return _("At least %(runs)s before it.") % {"runs": counted(MAX_PLACE, "run")}
     return _("It is next.") if place == 1 else _("%(runs)s before it.") % {"runs": counted(place - 1, "run")}
 
 

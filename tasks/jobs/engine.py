@@ -17,7 +17,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, models, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
@@ -26,7 +27,7 @@ from django_q.tasks import async_task
 from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
 from tasks.jobs import tallies
-from tasks.jobs.queue_choice import claimable, next_job, note_group, served
+from tasks.jobs.queue_choice import claimable, in_turn, note_group, present_turns, served
 from tasks.models import Job, WorkerGroup
 
 State = Job.State
@@ -142,6 +143,9 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
     facts: dict[str, Any] = {"lease_owner": owner, "lease_expires_at": from_now(settings.LEASE_SECONDS)}
     facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
+    # One that could not be taken in its turn has the present one; those of a season never go back.
+    present = Subquery(present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1])
+    facts["turn"] = Greatest("turn", Coalesce(present, 0))
     with transaction.atomic():
         if not same.update(state=State.RUNNING, progress=0, reason="", **facts):
             return None
@@ -165,8 +169,8 @@ def claim_next(owner: str, group: str) -> Job | None:
             if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
                 note_group(group)
                 WorkerGroup.objects.select_for_update().get(name=group)
-            chosen = next_job(claimable(group))
-            job = None if chosen is None else claim(chosen, owner)
+            first = next(iter(in_turn(claimable(group))), None)
+            job = None if first is None else claim(first.pk, owner)
         # Another may have taken it, or the last of the sender whose turn it was.
         if job is not None:
             return job

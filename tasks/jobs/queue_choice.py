@@ -2,11 +2,13 @@
 
 import datetime as dt
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db import connection
+from django.db.models import BooleanField, Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
@@ -102,53 +104,52 @@ def queue_of(task: Task) -> str:
 def is_heavy(submission: Submission, queue: str, kind: Job.Kind) -> bool:
     if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
         return True
-    done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, kind=kind)
-    lately = done.filter(started_at__isnull=False, finished_at__isnull=False).order_by("-pk")
+    same = {"season": submission.phase.task.season_id, "priority": Job.Priority.NEW, "kind": kind}
+    done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, **same)
+    lately = done.filter(started_at__isnull=False, finished_at__isnull=False).order_by("-started_at")
     took = sorted(lately.values_list(F("finished_at") - F("started_at"), flat=True)[:RECENT])
     return bool(took) and took[len(took) // 2] > HEAVY
 
 
 def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
-    queue = LIGHT if kind == Job.Kind.CHECK else queue_of(submission.phase.task)
+    task = submission.phase.task
+    queue = LIGHT if kind == Job.Kind.CHECK else queue_of(task)
     is_again = submission.status == Submission.Status.SCORED
-    priority = Job.Priority.AGAIN if is_again else Job.Priority.NEW
-    return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), "priority": priority}
+    facts = {"season": task.season_id, "priority": Job.Priority.AGAIN if is_again else Job.Priority.NEW}
+    before = Job.objects.filter(**facts, team=submission.team_id or 0).exclude(submission=submission)
+    own = before.order_by("-turn").values_list("turn", flat=True).first()
+    # One turn after the team's last, and none that has gone by.
+    turn = max(0 if own is None else own + 1, present_turns(**facts).first() or 0)
+    facts |= {"team": submission.team_id or 0, "turn": turn}
+    return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), **facts}
 
 
-#: Seconds after which a team's last turn is forgotten.
+def present_turns(**of: Any) -> QuerySet[Job, int]:
+    """Of what was begun, the latest first."""
+    begun = Job.objects.filter(started_at__isnull=False, **of).order_by("-started_at")
+    return begun.values_list("turn", flat=True)
+
+
+#: Seconds after which a season's last turn is forgotten.
 MEMORY = 3600
+MAX_TURN = 2**31 - 1
 NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
-SEASON, TEAM = "submission__phase__task__season", "submission__team"
-
-#: Season and team; what organisers set beside the runs of teams has no team, and what is of no run neither.
-Sender = tuple[int | None, int | None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Share:
-    priority: int
-    sender: Sender
-    jobs: int
-    oldest: dt.datetime
-
-
-class Turns:
-    def __init__(self, last: Mapping[Sender, dt.datetime]) -> None:
-        self._teams = last
-        self._seasons: dict[int | None, dt.datetime] = {}
-        for (season, _team), began in last.items():
-            self._seasons[season] = max(began, self._seasons.get(season, NEVER))
-
-    def first(self, shares: Sequence[Share]) -> Share:
-        return min(
-            shares,
-            key=lambda share: (
-                share.priority,
-                self._seasons.get(share.sender[0], NEVER),
-                self._teams.get(share.sender, NEVER),
-                share.oldest,
-            ),
-        )
+#: Said so, and without a parameter, where the index of what is so is to be used.
+_IS = "state = 'queued'", "state = 'running'"
+QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _IS)  # noqa: S611  (texts of our own)
+#: The first in turn of each group that is queued, one after the other along an index. To compare rows by it,
+#: SQLite looks at all that are equal, so that none may be, and takes no column as such.
+_GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
+_SAME = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
+_FIRST = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
+HEADS = f"""
+    WITH RECURSIVE head (id) AS (
+        SELECT (SELECT id FROM tasks_job WHERE {_IS[0]} {_FIRST})
+        UNION ALL
+        SELECT (SELECT id FROM tasks_job WHERE {_IS[0]} AND ({_GROUP}, turn) > ({_SAME}, {MAX_TURN}) {_FIRST})
+        FROM head JOIN tasks_job job ON job.id = head.id
+    ) SELECT id FROM head
+"""  # noqa: S608
 
 
 def served() -> QuerySet[Job]:
@@ -164,11 +165,11 @@ LONG = {
 
 
 def claimable(group: str) -> QuerySet[Job]:
-    """What a worker of this group may take now."""
-    jobs = served()
+    """What a worker of this group may take now: of each kind of it the first in turn."""
+    jobs = heads(served())
     if not settings.FAST_LANE:
         return jobs
-    running = Job.all_kinds.filter(state=Job.State.RUNNING, lease_owner__startswith=group)
+    running = Job.all_kinds.filter(RUNNING, lease_owner__gt="", lease_owner__startswith=group)
     # One process may have all rule sets of a run.
     at_work = running.aggregate(
         **{name: Count("lease_owner", filter=which, distinct=True) for name, which in LONG.items()}
@@ -179,32 +180,33 @@ def claimable(group: str) -> QuerySet[Job]:
     return jobs
 
 
-def shares_of(jobs: QuerySet[Job]) -> list[Share]:
-    rows = jobs.order_by().values_list("priority", SEASON, TEAM).annotate(Count("pk"), Min("created_at"))
-    return [
-        Share(priority=priority, sender=(season, team), jobs=count, oldest=oldest)
-        for priority, season, team, count, oldest in rows
-    ]
+def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    with connection.cursor() as cursor:
+        cursor.execute(HEADS)
+        return jobs.filter(pk__in=[number for (number,) in cursor.fetchall() if number])
 
 
-def turns() -> Turns:
-    recent = Job.objects.filter(started_at__gt=from_now(-MEMORY)).order_by()
-    rows = recent.values_list(SEASON, TEAM).annotate(Max("started_at"))
-    return Turns({(season, team): began for season, team, began in rows})
+def in_turn(jobs: QuerySet[Job]) -> list[Job]:
+    """In the order in which workers take them, where these are the first of their groups."""
+    begun = Job.objects.filter(season=OuterRef("season"), started_at__gt=from_now(-MEMORY))
+    lately = begun.order_by("-started_at").values("started_at")
+    new, again = (
+        Subquery(lately.filter(priority=priority)[:1]) for priority in (Job.Priority.NEW, Job.Priority.AGAIN)
+    )
+    rows: list[Any] = list(jobs.annotate(new=new, again=again).order_by(*Job.ORDER))
+    seasons: dict[tuple[int, int], Any] = {}
+    for job in rows:
+        last = max(job.new or NEVER, job.again or NEVER)
+        seasons.setdefault((job.priority, job.season), (job.priority, last, job.created_at, job.pk))
+    return sorted(rows, key=lambda job: seasons[job.priority, job.season])
 
 
-def next_job(jobs: QuerySet[Job]) -> int | None:
-    shares = shares_of(jobs)
-    if not shares:
-        return None
-    chosen = turns().first(shares)
-    season, team = chosen.sender
-    own = jobs.filter(priority=chosen.priority, submission__phase__task__season=season, submission__team=team)
-    return own.order_by("created_at", "pk").values_list("pk", flat=True).first()
+#: Further places are not counted, so that one costs no more where ten thousand wait.
+MAX_PLACE = 100
 
 
 def place_in_queue(submission: Submission) -> int | None:
-    """1 for the run that is next in its queue; None for one that does not wait for a worker."""
+    """1 for what is next in its queue, more than MAX_PLACE after so many; None for what does not wait."""
     job = (
         submission.jobs.filter(sets_status=True, state=Job.State.QUEUED).order_by("-id").first()
         if submission.status in (Submission.Status.QUEUED, Submission.Status.CHECKING)
@@ -212,35 +214,29 @@ def place_in_queue(submission: Submission) -> int | None:
     )
     if job is None:
         return None
-    queue = Job.objects.filter(sets_status=True, state=Job.State.QUEUED, queue=job.queue)
-    season, team = submission.phase.task.season_id, submission.team_id
-    own = queue.filter(priority=job.priority, submission__phase__task__season=season, submission__team=team)
-    earlier = Q(created_at__lt=job.created_at) | Q(created_at=job.created_at, pk__lt=job.pk)
-    shares = shares_of(queue)
-    before = sum(share.jobs for share in shares if share.priority < job.priority)
-    equal = [share for share in shares if share.priority == job.priority]
-    if (season, team) not in [share.sender for share in equal]:
+    firsts = in_turn(heads(Job.objects.filter(queue=job.queue, priority__lte=job.priority)))
+    order = list(dict.fromkeys((first.priority, first.season) for first in firsts))
+    same = Q(turn=job.turn, created_at=job.created_at, pk__lte=job.pk)
+    earlier = Q(turn__lt=job.turn) | Q(turn=job.turn, created_at__lt=job.created_at) | same
+    own: list[int] = []
+    others = Counter[tuple[int, int]]()
+    for first in firsts:
+        # With `IN`, as SQLite finds no truth value by an index.
+        group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
+        waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(*Job.ORDER)
+        if (first.priority, first.season) == (job.priority, job.season):
+            before = waiting.filter(earlier, turn__lte=job.turn)
+            own += before.values_list("pk", flat=True)[: MAX_PLACE + 1]
+        else:
+            others[first.priority, first.season] += waiting[: MAX_PLACE + 1].count()
+    if len(own) <= MAX_PLACE and job.pk not in own:
         return None  # A worker has taken it meanwhile.
-    return before + _round(equal, turns(), (season, team), own.filter(earlier).count())
-
-
-def _round(shares: Sequence[Share], turns: Turns, sender: Sender, earlier: int) -> int:
-    seasons: dict[int | None, list[Share]] = {}
-    for share in shares:
-        seasons.setdefault(share.sender[0], []).append(share)
-    own = seasons.pop(sender[0])
-    [mine] = [share for share in own if share.sender == sender]
-    place = 1 + earlier
-    for share in own:
-        if share is not mine:
-            is_first = turns.first([share, mine]) is share
-            place += min(share.jobs, earlier + is_first)
-    own_first = turns.first(own)
-    among_own = place
-    for others in seasons.values():
-        is_first = turns.first([turns.first(others), own_first]) is not own_first
-        place += min(sum(share.jobs for share in others), among_own - 1 + is_first)
-    return place
+    mine, place = order.index((job.priority, job.season)), len(own)
+    for position, key in enumerate(order):
+        # A season of the same priority has one turn between two of this one's.
+        turns = MAX_PLACE if key[0] < job.priority else len(own) - (position > mine)
+        place += min(others[key], turns)
+    return min(place, MAX_PLACE + 1)
 
 
 def with_progress(submissions: QuerySet[Submission]) -> QuerySet[Submission]:

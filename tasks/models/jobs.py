@@ -80,6 +80,15 @@ class Job(models.Model):
     priority = models.PositiveSmallIntegerField(
         choices=Priority, default=Priority.NEW, db_default=Priority.NEW
     )
+    season = models.PositiveBigIntegerField(default=0, db_default=0, help_text="Of its run; 0 without one.")
+    team = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="Of its run, when it was made; 0 without one."
+    )
+    turn = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Of its team, among the turns of its season and priority.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0, help_text="Counted when a worker claims the job.")
@@ -104,9 +113,23 @@ class Job(models.Model):
     all_kinds: ClassVar[models.Manager[Job]] = models.Manager()
     objects: ClassVar[JobsOfRuns] = JobsOfRuns()
 
+    #: What a choice among those that are queued goes by, and the order of those that have it all alike.
+    GROUP: ClassVar[tuple[str, ...]] = ("queue", "kind", "is_heavy", "priority", "season")
+    ORDER: ClassVar[tuple[str, ...]] = ("turn", "created_at", "id")
+
     class Meta:
         ordering = ["created_at", "id"]
         indexes = [
+            models.Index(
+                fields=["queue", "kind", "is_heavy", "priority", "season", "turn", "created_at", "id"],
+                condition=Q(state="queued"),
+                name="job_queued",
+            ),
+            models.Index(
+                fields=["lease_owner", "kind", "is_heavy"], condition=Q(state="running"), name="job_running"
+            ),
+            models.Index(fields=["season", "priority", "started_at"], name="job_begun"),
+            models.Index(fields=["season", "priority", "team", "turn"], name="job_turn"),
             models.Index(fields=["state", "lease_expires_at"]),
             models.Index(fields=["started_at"]),
             models.Index(fields=["kind", "state", "due_at"], name="job_due"),

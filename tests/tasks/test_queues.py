@@ -1,6 +1,7 @@
 """Queues by need, and whose turn it is: what a group of workers takes, and in which order."""
 
 import datetime as dt
+import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,10 +19,9 @@ from scoring.worker.score import limits_for
 from tasks.jobs import engine, leases, queue_choice
 from tasks.jobs.queue_choice import (
     HEAVY,
+    MAX_PLACE,
     MAX_SILENCE,
     START,
-    Share,
-    Turns,
     Watchdog,
     living_groups,
     note_group,
@@ -31,8 +31,9 @@ from tasks.jobs.queue_choice import (
 )
 from tasks.jobs.sweeper import sweep
 from tasks.jobs.work import take_jobs
-from tasks.models import Job, WorkerGroup
+from tasks.models import Job, Submission, WorkerGroup
 from tests.factories import (
+    make_baseline,
     make_gold,
     make_phase,
     make_season,
@@ -40,6 +41,7 @@ from tests.factories import (
     make_task,
     make_team,
     make_user,
+    other_run,
 )
 from tests.scoring.scorers import put_in_place
 
@@ -50,39 +52,6 @@ THEN = timezone.now()
 pytestmark = pytest.mark.django_db
 
 
-def at(minutes: int) -> dt.datetime:
-    return THEN + minutes * MINUTE
-
-
-def share(season: int, team: int | None, *, priority: int = 0, oldest: int = 0, jobs: int = 1) -> Share:
-    return Share(priority=priority, sender=(season, team), jobs=jobs, oldest=at(oldest))
-
-
-@pytest.mark.parametrize(
-    ("last", "shares", "sender"),
-    [
-        ({}, [share(1, 1, oldest=2), share(1, 2, oldest=1)], (1, 2)),
-        ({(1, 1): at(1)}, [share(1, 1, oldest=0), share(1, 2, oldest=9)], (1, 2)),
-        ({(1, 1): at(1), (1, 2): at(2)}, [share(1, 1, oldest=9), share(1, 2, oldest=0)], (1, 1)),
-        ({(1, 1): at(1)}, [share(1, 2, oldest=0), share(2, 3, oldest=9)], (2, 3)),
-        ({(1, 1): at(2), (2, 3): at(1)}, [share(1, 2, oldest=0), share(2, 3, oldest=9)], (2, 3)),
-        ({}, [share(1, 1, priority=1), share(1, 2, oldest=9)], (1, 2)),
-        ({(1, None): at(1)}, [share(1, None), share(1, 1, oldest=9)], (1, 1)),
-    ],
-    ids=[
-        "the oldest where nobody had a turn",
-        "who had none",
-        "whose turn is the longest ago",
-        "a season that had none",
-        "whose season's turn is the longest ago",
-        "a new run before one that is scored again",
-        "what organisers set is a team's equal",
-    ],
-)
-def test_whose_turn_it_is(last, shares, sender):
-    assert Turns(last).first(shares).sender == sender
-
-
 def claimed() -> list[Job]:
     """All that is queued, in the order in which a worker takes it; each ends at once."""
     found = []
@@ -90,6 +59,99 @@ def claimed() -> list[Job]:
         leases.complete(job, lambda: None)
         found.append(job)
     return found
+
+
+@pytest.mark.parametrize(
+    ("had", "sent", "order"),
+    [
+        ("", "AB", "AB"),
+        ("A", "AB", "BA"),
+        ("A", "AABB", "BABA"),
+        ("AB", "AB", "AB"),
+        ("AAAB", "BA", "BA"),
+        ("A", "BC", "CB"),
+        ("CA", "BC", "CB"),
+        ("AC", "CB", "BC"),
+        ("o", "oA", "Ao"),
+    ],
+    ids=[
+        "the oldest where nobody had a turn",
+        "who had none",
+        "in turn from there",
+        "the oldest where all had as many",
+        "turns without others cost nothing",
+        "a season that had none",
+        "a season whose turn is the longest ago",
+        "the other one",
+        "what organisers set is a team's equal",
+    ],
+)
+def test_whose_turn_it_is(had, sent, order):
+    phase, other = make_phase(), make_phase()
+    teams = {name: make_team(season=phase.task.season) for name in "AB"}
+    teams["C"] = make_team(season=other.task.season)
+
+    def send(name: str) -> Submission:
+        if name == "o":
+            return make_baseline(phase=phase, content=other_run(next(numbers)))
+        return make_submission(phase=other if name == "C" else phase, team=teams[name])
+
+    numbers = itertools.count(1)
+    for name in had:
+        send(name)
+        claimed()
+    runs = {send(name).pk: name for name in sent}
+    assert "".join(runs[job.submission_id] for job in claimed()) == order
+
+
+def test_who_comes_late_has_no_turns_to_make_up_for():
+    phase = make_phase()
+    first, second = (make_team(season=phase.task.season) for _ in range(2))
+    for _ in range(3):
+        make_submission(phase=phase, team=first)
+        claimed()
+    runs = [make_submission(phase=phase, team=team) for team in (first, first, second, second, second)]
+    order = [job.submission_id for job in claimed()]
+    assert order == [runs[place].pk for place in (2, 0, 3, 1, 4)]
+
+
+def test_what_could_not_be_taken_in_its_turn_gives_nobody_earlier_ones(settings):
+    settings.QUEUES = ["light"]
+    phase = make_phase()
+    other = make_phase(task=make_task(season=phase.task.season, queue="gpu"))
+    first, second = (make_team(season=phase.task.season) for _ in range(2))
+    late = make_submission(phase=other, team=second)
+    for _ in range(3):
+        make_submission(phase=phase, team=first)
+    assert len(claimed()) == 3
+    settings.QUEUES = []
+    assert [job.submission_id for job in claimed()] == [late.pk]
+    runs = [make_submission(phase=phase, team=team) for team in (first, second, second)]
+    assert [job.submission_id for job in claimed()] == [run.pk for run in runs]
+
+
+def test_a_place_after_a_hundred_others_is_not_counted(client):
+    phase = make_phase()
+    many, one = (make_team(season=phase.task.season) for _ in range(2))
+    first = make_submission(phase=phase, team=many)
+    job = first.jobs.get()
+    for number in range(2, 2 * MAX_PLACE):
+        run = copied(first, number=number)
+        copied(job, submission=run, turn=number)
+    last = make_submission(phase=phase, team=many)
+    assert place_in_queue(last) == MAX_PLACE + 1
+    client.force_login(last.submitted_by)
+    assert "At least 100 runs before it." in client.get(f"/submissions/{last.pk}/").content.decode()
+    assert place_in_queue(make_submission(phase=phase, team=one)) == 2
+
+
+def copied(row, **fields):
+    row = type(row)._base_manager.get(pk=row.pk)
+    row.pk = None
+    for name, value in fields.items():
+        setattr(row, name, value)
+    row.save(force_insert=True)
+    return row
 
 
 def test_fifty_runs_of_a_team_do_not_hold_up_another_ones():
@@ -128,13 +190,14 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
 def test_a_run_that_is_taken_while_its_place_is_counted_has_none(monkeypatch):
     phase = make_phase()
     runs = [make_submission(phase=phase) for _ in range(2)]
-    shares_of = queue_choice.shares_of
+    in_turn = queue_choice.in_turn
 
     def taken_meanwhile(jobs):
+        found = in_turn(jobs)
         engine.claim(runs[0].jobs.get().pk, f"{GROUP}2.2")
-        return shares_of(jobs)
+        return found
 
-    monkeypatch.setattr(queue_choice, "shares_of", taken_meanwhile)
+    monkeypatch.setattr(queue_choice, "in_turn", taken_meanwhile)
     assert place_in_queue(runs[0]) is None
 
 
