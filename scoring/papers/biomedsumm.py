@@ -102,7 +102,7 @@ def convert(data: Path, out: Path) -> Counter[str]:
 def topics(files: Sequence[InputFile]) -> list[Topic]:
     topics: dict[str, Topic] = {}
     for file in sorted(files, key=lambda one: one.name):
-        if len(file.parts) < 2 or file.suffix != ".txt":
+        if not file.folders or file.suffix != ".txt":
             continue
         kind, above = file.folders[-1], file.name.rpartition("/")[0].rpartition("/")[0]
         topic = topics.setdefault(above, Topic(above.rpartition("/")[2]))
