@@ -592,8 +592,47 @@ def declared(slug: str) -> dict[str, str]:
     return facts
 
 
+NAMES = (
+    "run.jsonl",
+    "RUN.JSON",
+    "run.txt",
+    "x.csv",
+    "readme.txt",
+    "notes.pdf",
+    "name",
+    "Task1/W00-1000.annv3.txt",
+    "Task2/W00-1000.txt",
+    "Task2/W00-1000.system.txt",
+    "Task1/run.jsonl",
+    "q/run.trec",
+)
+
+
+def layouts(slug: str) -> dict[str, Any]:
+    """Of drawn runs by every name, alone and beside another, what is said of the files."""
+    kind, (make, _) = task_types()[slug], CASES[slug]
+    gold, run = make(random.Random(f"{slug} 0"), 0)
+    text = make(random.Random(f"{slug} 2"), 2)[1]
+    options = kind.checked_options({})
+    split = kind.gold_of([own for own in _files(gold) if kind.is_gold_file(own.name)], options)
+    found = {}
+    for names in (*((name,) for name in NAMES), *itertools.combinations(NAMES, 2)):
+        contents = {name: next(iter((text if name.endswith("txt") else run).values())) for name in names}
+        try:
+            _, problems = kind.read_run(_files(contents), split.index, options)
+        except InputRefused as refused:
+            problems = refused.problems
+        told = [
+            f"{one.file}: {one.message}; {one.expected} {one.fatal:d}" for one in problems if one.line is None
+        ]
+        taken = kind.accepts(_files(contents)) if kind.accepts else None
+        found[" ".join(names)] = digest([told, taken, len(problems)])
+    return found
+
+
 def everything() -> dict[str, Any]:
     return {
+        "layouts": {slug: layouts(slug) for slug in CASES},
         "declared": {slug: declared(slug) for slug in CASES},
         "claims": claims(),
         "accepted": accepted(),

@@ -11,6 +11,7 @@ from tests.tasks.types.standing_types import (
     claims,
     declared,
     judged,
+    layouts,
     of_damaged,
     of_type,
 )
@@ -31,6 +32,11 @@ def test_what_a_type_makes_of_gold_and_runs_under_its_options_stands(slug):
 @pytest.mark.parametrize("slug", CASES)
 def test_what_is_wrong_with_damaged_gold_and_runs_is_told_in_the_same_words(slug):
     assert of_damaged(slug) == EXPECTED["damaged"][slug]
+
+
+@pytest.mark.parametrize("slug", CASES)
+def test_what_is_said_of_files_by_their_names_and_of_those_beside_them_stands(slug):
+    assert layouts(slug) == EXPECTED["layouts"][slug]
 
 
 def test_how_drawn_sentences_are_split_into_claims_stands():
