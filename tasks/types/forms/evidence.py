@@ -190,7 +190,7 @@ class EvidenceOfOne(EvidenceTask):
             document, _, number = sentence.rpartition(":")
             numbers = [int(number)] if number.isdecimal() and len(number) < 10 else None
             self.sentences_of(numbers, document, index["sizes"], line.wrong)
-        return Verdict(label, tuple(value)) if label is not None and line.is_sound else None
+        return Verdict(str(label), tuple(value)) if line.is_sound else None
 
     def named(self, side: Any) -> set[tuple[str, int]]:
         names = {name for own in side.sentences for name in ([own] if isinstance(own, str) else own)}

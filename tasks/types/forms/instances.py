@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -426,7 +427,7 @@ class InstanceTask(ABC):
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):
             parts = (line := decoded(raw)).split()
-            if parts and (len(parts) != 4 or not parts[3].lstrip("-").isdecimal()):
+            if parts and (len(parts) != 4 or not re.fullmatch(r"-?[0-9]{1,9}", parts[3])):
                 expected = "topic 0 document grade"
                 problems.append(file.problem("no line of qrels", expected, line=number, raw=line))
             elif parts:
@@ -438,8 +439,7 @@ class InstanceTask(ABC):
 def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[jsonlines.Record]:
     """The rows of a table with a header; empty cells are fields that are absent."""
     rows = csv.reader(io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True)
-    heads: list[str] = []
-    place = 0
+    heads, place = list[str](), 0
     try:
         for row in rows:
             if not heads:
