@@ -9,6 +9,7 @@ writes the file anew, for a change that is meant.
 # ruff: noqa: E501
 
 import csv
+import dataclasses
 import io
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,8 @@ def _with(row: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return _plain([getattr(value, own.name) for own in dataclasses.fields(value)])
     if isinstance(value, frozenset | set):
         return sorted(map(str, value))
     if isinstance(value, dict):
