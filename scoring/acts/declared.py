@@ -13,10 +13,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import Manager, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from citeboard.core.audit import history
-from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
+from citeboard.core.instants import NoInstant, read_end, read_instant, written_end, written_instant, zone_name
 from citeboard.core.words import counted, sentence
 from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
 from citeboard.teams.models import User
@@ -85,6 +85,7 @@ class MomentField(forms.CharField):
     """An instant as the clocks of a zone show it; another zone may be named behind it."""
 
     zone: ZoneInfo
+    read, written = staticmethod(read_instant), staticmethod(written_instant)
 
     def __init__(self, *, zone: ZoneInfo | None = None, **options: Any) -> None:
         super().__init__(max_length=80, **options)
@@ -97,14 +98,23 @@ class MomentField(forms.CharField):
         self.help_text = f"{self.help_text} {written % {'zone': zone_name(zone.key)}}".strip()
 
     def prepare_value(self, value: Any) -> Any:
-        return written_instant(value, self.zone) if isinstance(value, dt.datetime) else value
+        return self.written(value, self.zone) if isinstance(value, dt.datetime) else value
 
     def clean(self, value: Any) -> dt.datetime | None:
         text = super().clean(value)
         try:
-            return read_instant(text, self.zone) if text else None
+            return self.read(text, self.zone) if text else None
         except NoInstant as refused:
             raise ValidationError(sentence(refused)) from refused
+
+
+class EndField(MomentField):
+    """Of a phase, which may have none."""
+
+    read, written = staticmethod(read_end), staticmethod(written_end)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"help_text": gettext_lazy("Or “no end”."), **options})
 
 
 def long_text(label: Any, most: int, rows: int, **options: Any) -> forms.CharField:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core import storage
 from citeboard.teams.models import User
-from scoring.acts.declared import ActForm, MomentField, by_organisers
+from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers
 from scoring.worker import declaring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
@@ -47,7 +47,7 @@ class NewTaskForm(DeclarationForm):
     form = forms.ChoiceField(choices=list(declaring.FORMS.items()))
     file = forms.FileField()
     opens = MomentField()
-    closes = MomentField()
+    closes = EndField()
     api = {
         **DeclarationForm.api,
         "form": "Of an answer.",

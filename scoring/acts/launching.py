@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core.instants import WITHOUT_END
 from citeboard.teams.models import User
-from scoring.acts.declared import ActForm, MomentField, by_organisers
+from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers
 from scoring.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
 from scoring.acts.rehearsal import Said, perform
 from scoring.acts.seasons import CHANGE_SETTINGS
@@ -50,10 +50,9 @@ class CalendarForm(ActForm):
         for name in SEASON_DATES:
             self._moment(name, Season.date_label(name), getattr(of, name), of)
         for key, phase in self.phases.items():
-            end = phase.closes if phase.has_end else None
             for name, words, at in (
                 ("opens", gettext("Opens"), phase.opens),
-                ("closes", gettext("Closes"), end),
+                ("closes", gettext("Closes"), phase.end),
             ):
                 self._moment(f"{key}.{name}", f"{words}, {phase.task}, {phase}", at, phase)
         self.fields["chosen"].choices = [(key, key) for key in (*SEASON_DATES, *self.phases)]  # type: ignore[attr-defined]
@@ -61,7 +60,8 @@ class CalendarForm(ActForm):
         self.fields["into"].choices = [(task.slug, str(task)) for task in tasks]  # type: ignore[attr-defined]
 
     def _moment(self, key: str, label: str, at: dt.datetime | None, of: Season | Phase) -> None:
-        field = MomentField(label=label, zone=of.zone, required=key.endswith(".opens"))
+        kind = EndField if key.endswith(".closes") else MomentField
+        field = kind(label=label, zone=of.zone, required=key.endswith(".opens"))
         field.widget.attrs["aria-label"] = label
         self.fields[key], self.initial[key] = field, at
 
@@ -91,8 +91,7 @@ class CalendarForm(ActForm):
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
             if key in cleaned and cleaned[key] != before:
-                end = WITHOUT_END if key.endswith(".closes") else None
-                values[key if "." in key else f"{SEASON}.{key}"] = cleaned[key] or end
+                values[key if "." in key else f"{SEASON}.{key}"] = cleaned[key]
         if not self.errors and do == MOVE:
             self._move(values, chosen, dt.timedelta(days=days or 0))
         if not self.errors and do == COPY:

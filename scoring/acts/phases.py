@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import Team, User
-from scoring.acts.declared import ActForm, MomentField, by_organisers, long_text
+from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers, long_text
 from scoring.board import manual_scores
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
 from scoring.board.snapshots import save_frozen_board
@@ -24,7 +24,7 @@ class TimesForm(ActForm):
 
     mirrors = True
     opens = MomentField(label=_("Opens"))
-    closes = MomentField(label=_("Closes"), help_text=_("Or “no end”."))
+    closes = EndField(label=_("Closes"))
 
 
 class BoardForm(ActForm):

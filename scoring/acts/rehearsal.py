@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
-from citeboard.core.instants import written_instant
+from citeboard.core.instants import written_end, written_instant
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, listed
@@ -101,7 +101,7 @@ class MadePhase:
         return cls(
             title=f"{phase.task}, {phase}",
             opens=written_instant(phase.opens, phase.zone),
-            closes=written_instant(phase.closes, phase.zone) if phase.has_end else _("no end"),
+            closes=written_end(phase.closes, phase.zone),
             board=describe_board(phase),
             own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
             frozen=describe_freeze(phase),
@@ -240,7 +240,7 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         now = Season.objects.get(pk=season.pk)
         entries = AuditEntry.objects.filter(pk__gt=marks[AuditEntry]).exclude(action="let-out").order_by("pk")
         found.done = [entry.words for entry in entries]
-        changes = [change for entry in entries for change in entry.changes if change["key"] != "rows"]
+        changes = [change for entry in entries for change in entry.told_changes if change["key"] != "rows"]
         # Versions of the gold stand in a table of their own.
         found.changes = [change for change in changes if ".gold." not in change["key"]]
         found.told = list(_told(Notification.objects.filter(pk__gt=marks[Notification])))

@@ -17,7 +17,7 @@ from scoring.acts.runs import CONFIRM, CONTEST
 from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.own_runs import RUN_CHANGED
 from scoring.api.seasons import ExtraTriesSerializer, phase_to_organise
-from scoring.api.serializers import form_of, mirror_of_model, serializer, text_list
+from scoring.api.serializers import END, form_of, mirror_of_model, serializer, text_list
 from scoring.board.confirming import Result, official_since, results_of
 from scoring.models import ResultConfirmation
 from tasks import models
@@ -197,7 +197,7 @@ def close_report(request: Request, user: User, pk: int) -> None:
     close(report=get_object_or_404(models.Report, pk=pk), by=user)
 
 
-TimesSerializer = mirror_of_model("Times", Phase, "When runs are accepted.", "id opens closes")
+TimesSerializer = mirror_of_model("Times", Phase, "When runs are accepted.", "id opens closes", closes=END)
 BoardSerializer = mirror_of_model(
     "Board",
     Phase,

@@ -31,7 +31,7 @@ ChangeSerializer = serializer(
     "Change",
     "What turned into what.",
     key=(str, "A setting is named as in the season file."),
-    before=serializers.JSONField(allow_null=True),
+    before=serializers.JSONField(allow_null=True, help_text="Of `closes` null says that there is no end."),
     after=serializers.JSONField(allow_null=True),
 )
 HistorySerializer = mirror_of_model(
@@ -43,7 +43,7 @@ HistorySerializer = mirror_of_model(
     words=serializers.CharField(
         max_length=MAX_WORDS, help_text="What was done, after the name of who did it."
     ),
-    changes=ChangeSerializer(many=True),
+    changes=ChangeSerializer(many=True, source="told_changes"),
 )
 
 

@@ -15,7 +15,16 @@ from rest_framework.response import Response
 
 from scoring.acts.declared import numbered
 from scoring.api.operations import LetOutSerializer, get
-from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list, typed
+from scoring.api.serializers import (
+    END,
+    Address,
+    address,
+    mirror,
+    mirror_of_model,
+    serializer,
+    text_list,
+    typed,
+)
 from scoring.board.exports import overall_values
 from scoring.board.public_results import FirstPlace, overall as overall_table, public_first_places
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
@@ -88,7 +97,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         allow_null=True, help_text="From this instant others than organisers see the board as it stood then."
     )
     frozen_until = typed(dt.datetime | None, "Until then; where it is null, until an organiser reveals it.")
-    has_end = serializers.BooleanField(help_text="Else it is open without one, whatever `closes` is.")
+    closes = typed(END)
     is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
     board_then = serializers.CharField(help_text="Who sees it from `board_from` on; empty where that is all.")
     inputs_from = serializers.DateTimeField(
@@ -106,7 +115,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         model = Phase
         fields = [
             "id", "slug", *Phase.settings_that("in_api"),
-            "is_open", "has_end", "is_frozen", "kept_back", "version", "page", "leaderboard", "leader",
+            "is_open", "is_frozen", "kept_back", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
 
     @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))

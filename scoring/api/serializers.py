@@ -15,9 +15,10 @@ from django.db.models import Model
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiResponse, extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.request import Request
 
-from citeboard.core.instants import MAX_LENGTH, NoInstant, read_instant
+from citeboard.core.instants import MAX_LENGTH, WITHOUT_END, NoInstant, read_end, read_instant
 from citeboard.core.words import sentence
 from scoring.acts import declared
 from scoring.acts.declared import ActForm
@@ -55,13 +56,23 @@ class Address(serializers.CharField):
 class MomentField(serializers.DateTimeField):
     """An instant as the forms and the season file take it."""
 
+    read = staticmethod(read_instant)
+
     def to_internal_value(self, value: Any) -> dt.datetime:
         if not isinstance(value, str) or len(value) > MAX_LENGTH:
             raise serializers.ValidationError(f"Not a text of at most {MAX_LENGTH} characters. {HELP}")
         try:
-            return read_instant(value, ZoneInfo("UTC"))
+            return self.read(value, ZoneInfo("UTC"))
         except NoInstant as refused:
             raise serializers.ValidationError(sentence(refused)) from refused
+
+
+@extend_schema_field({"type": "string", "maxLength": MAX_LENGTH, "description": f"{HELP} Null: no end."})
+class EndField(MomentField):
+    read = staticmethod(read_end)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        return WITHOUT_END if data is None else super().run_validation(data)
 
 
 class ObjectField(serializers.JSONField):
@@ -112,6 +123,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
 
 #: What programs send for a field of a page, and which of its limits hold for them as well.
 SENT: dict[type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]] = {
+    declared.EndField: (EndField, ()),
     declared.MomentField: (MomentField, ()),
     declared.LinesField: (LinesField, ()),
     forms.JSONField: (ObjectField, ()),
@@ -206,6 +218,8 @@ def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(**options)
 
 
+#: Of a phase.
+END = typed(dt.datetime | None, "Null where it has no end.", source="end")
 ProblemSerializer = mirror(
     "Problem",
     Problem,

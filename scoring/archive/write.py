@@ -166,7 +166,7 @@ class _Writing:
                     "title": phase.title,
                     "split": phase.split,
                     "opens": phase.opens.isoformat(),
-                    "closes": phase.closes.isoformat(),
+                    "closes": phase.end and phase.end.isoformat(),
                     "boards": [board.json_path for board in self.boards[phase.pk]],
                 }
                 for phase in task.phases.all()

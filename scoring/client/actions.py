@@ -58,7 +58,7 @@ def seasons(args: argparse.Namespace) -> int:
                 task["slug"],
                 task["type"],
                 f"{answer['slug']}/{task['slug']}/{phase['slug']}",
-                phase["closes"] if phase.get("has_end", True) else "no end",
+                phase["closes"] or "no end",
                 "yes" if phase["is_open"] else "no",
             )
             for task in answer["tasks"]

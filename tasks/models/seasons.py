@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.instants import zone_of
+from citeboard.core.instants import WITHOUT_END, zone_of
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import ASKED_BY_TERMS, User
 from tasks.models.declarations import Declaration, declared_type
@@ -25,7 +25,6 @@ from tasks.types import TaskType, task_type
 #: Of fewer instances the score of a class tells of single ones.
 MIN_CLASS_SIZE = 5
 #: Nobody plans by an end that is so far away.
-NO_END = dt.timedelta(days=20 * 365)
 #: In what is told of a score: a new number only where it is better by more than a standard error.
 LADDER = "ladder"
 #: The parts of a split, as the offline scorer knows them.
@@ -454,7 +453,7 @@ class Phase(Configured):
     title = models.CharField(max_length=120)
     split = models.CharField(max_length=60, default="test")
     opens = models.DateTimeField()
-    closes = models.DateTimeField()
+    closes = models.DateTimeField(default=WITHOUT_END)
     late_until = _instant(
         _("late runs until"),
         _(
@@ -685,7 +684,11 @@ class Phase(Configured):
 
     @property
     def has_end(self) -> bool:
-        return self.closes < timezone.now() + NO_END
+        return self.closes < WITHOUT_END
+
+    @property
+    def end(self) -> dt.datetime | None:
+        return self.closes if self.has_end else None
 
     @property
     def inputs_released_at(self) -> dt.datetime:

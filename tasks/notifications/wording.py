@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import is_no_end
 from citeboard.core.words import counted, listed, thousands
 from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Phase, Submission
@@ -72,11 +72,13 @@ def _deadline(told: Notification) -> Words:
 
 
 def _moved(told: Notification) -> Words:
-    before, after = (dt.datetime.fromisoformat(told.facts[name]) for name in ("before", "after"))
-    name = _("%(phase)s has no end now") if after >= WITHOUT_END else _("%(phase)s closes at %(instant)s now")
-    name %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
-    text = _("Before, it had no end.") if before >= WITHOUT_END else _("Before, it was %(instant)s.")
-    text %= {"instant": _instant(told.facts["before"])}
+    before, after = told.facts["before"], told.facts["after"]
+    name = _("%(phase)s closes at %(instant)s now")
+    if is_no_end("closes", after):
+        name = _("%(phase)s has no end now")
+    name %= {"phase": _phase(told), "instant": _instant(after)}
+    text = _("Before, it had no end.") if is_no_end("closes", before) else _("Before, it was %(instant)s.")
+    text %= {"instant": _instant(before)}
     return Words(name, text, _board(told))
 
 

@@ -9,10 +9,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core import audit
-from citeboard.core.instants import WITHOUT_END, NoInstant, read_instant, zone_of
+from citeboard.core.instants import NoInstant, is_no_end, read_end, read_instant, zone_of
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
-from tasks.models.seasons import NO_END, SEASON_DATES, Configured
+from tasks.models.seasons import SEASON_DATES, Configured
 from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file import entries, export
 from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
@@ -123,9 +123,10 @@ def season_from(
     instants: dict[str, dt.datetime] = {}
     faults: list[Fault] = []
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
+    lasts = {plan.closes for plan in preset.phases} - {plan.opens for plan in preset.phases}
     for name, label in {**preset.dates, **rest}.items():
         try:
-            at = read_instant(dates.get(name, ""), zone)
+            at = (read_end if name in lasts else read_instant)(dates.get(name, ""), zone)
         except NoInstant as refused:
             faults.append(Fault(name, str(refused)))
             continue
@@ -141,7 +142,7 @@ def season_from(
             "slug": plan.slug,
             "title": plan.slug.capitalize(),
             "opens": instants[plan.opens],
-            "closes": instants.get(plan.closes, WITHOUT_END),
+            **({"closes": instants[plan.closes]} if plan.closes else {}),
             "time_zone": time_zone,
             **plan.settings,
             **inputs,
@@ -224,13 +225,11 @@ def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, b
             phase.clear()
             phase.update((key, value) for key, value in was.items() if value not in (None, ""))
             phases.append(phase)
-    # A phase without an end stays without.
-    no_end = dt.datetime.now(dt.UTC) + NO_END
     for model, tables in ((Season, [values["season"]]), (Task, values["tasks"]), (Phase, phases)):
         for table in tables:
             forget(model, table)
             for key, value in table.items():
-                if isinstance(value, dt.datetime) and value < no_end:
+                if isinstance(value, dt.datetime) and not is_no_end(key, value):
                     table[key] = value + dt.timedelta(days=days)
     with transaction.atomic():
         made = load_values(values, by=by).season

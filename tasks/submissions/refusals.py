@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.instants import utc_minute
+from citeboard.core.instants import WITHOUT_END, utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
@@ -85,12 +85,14 @@ class PhaseClosed(RunNotTaken):
     """The phase does not accept runs now; ``late_by`` is how long after its end the upload ``begun``."""
 
     def __init__(self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None) -> None:
-        self.opens, self.closes = opens, closes
+        self.opens, self.closes = opens, None if closes >= WITHOUT_END else closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
         first, last = (utc_minute(at).removesuffix(" UTC") for at in (opens, closes))
         facts = {"first": first, "last": last, "duration": exact_duration(self.late_by or dt.timedelta())}
         words = _("runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late")
         in_time = _("runs are accepted from %(first)s to %(last)s UTC")
+        if self.closes is None:
+            in_time = _("runs are accepted from %(first)s UTC on")
         super().__init__((in_time if self.late_by is None else words) % facts)
 
     def answer(self) -> dict[str, object]:

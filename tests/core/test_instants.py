@@ -6,7 +6,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import translation
 
-from citeboard.core.instants import WITHOUT_END, NoInstant, read_instant, written_instant, zone_of
+from citeboard.core.instants import (
+    WITHOUT_END,
+    NoInstant,
+    read_end,
+    read_instant,
+    utc_minute,
+    written_end,
+    written_instant,
+    zone_of,
+)
 
 ROME = ZoneInfo("Europe/Rome")
 
@@ -24,7 +33,6 @@ ROME = ZoneInfo("Europe/Rome")
         ("2026-05-01 23:59 America/New_York", "2026-05-02T03:59"),
         ("1 May 2026, 23:59 UTC", "2026-05-01T23:59"),
         ("1 May 2026, 23:59 AoE", "2026-05-02T11:59"),
-        ("No end", "2099-12-31T23:59:59"),
     ],
 )
 def test_an_instant_is_read_as_it_is_written_and_printed(text, instant):
@@ -55,6 +63,20 @@ def test_an_instant_is_written_so_that_it_is_read_again():
     at = dt.datetime(2026, 5, 2, 11, 59, 59, tzinfo=dt.UTC)
     assert written_instant(at, zone_of("AoE")) == "2026-05-01 23:59:59"
     assert read_instant(written_instant(at, ROME), ROME) == at
-    assert written_instant(WITHOUT_END, ROME) == "no end"
+
+
+@pytest.mark.parametrize(
+    "text", ["No end", "2099-12-31 23:59:59", "2099-01-01 12:00 AoE", "3000-01-01 00:00"]
+)
+def test_no_end_is_read_in_words_or_as_any_date_of_that_year_or_later_and_written_in_words(text):
+    assert read_end(text, ROME) == WITHOUT_END
+    assert (written_end(read_end(text, ROME), ROME), utc_minute(WITHOUT_END)) == ("no end", "no end")
     with translation.override("de"):
-        assert read_instant(written_instant(WITHOUT_END, ROME), ROME) == WITHOUT_END
+        assert read_end(written_end(WITHOUT_END, ROME), ROME) == WITHOUT_END
+    last = dt.datetime(2098, 12, 31, 22, 59, tzinfo=dt.UTC)
+    assert read_end(written_end(last, ROME), ROME) == last
+
+
+def test_only_an_end_may_be_none():
+    with pytest.raises(NoInstant, match="“no end” is not a date and time"):
+        read_instant("no end", ROME)

@@ -64,6 +64,7 @@ class AuditEntryAdmin(FactsAdmin):
     list_display = ["at", "actor_name", "words", "subject", "place_type", "place_id"]
     list_filter = ["action", "place_type"]
     search_fields = ["actor_name", "text", "facts", "subject"]
+    exclude, readonly_fields = ["changes"], ["told_changes"]
     date_hierarchy = "at"
     actions = ["bring_back"]
 

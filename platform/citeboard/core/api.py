@@ -110,7 +110,7 @@ class Closed(serializers.Serializer[Any]):
 
     detail = serializers.CharField()
     opens = serializers.DateTimeField(required=False)
-    closes = serializers.DateTimeField(required=False)
+    closes = serializers.DateTimeField(required=False, allow_null=True, help_text="Null where it has no end.")
     late_by_seconds = serializers.FloatField(
         required=False, allow_null=True, help_text="How long after the end the upload began."
     )

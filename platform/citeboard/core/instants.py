@@ -18,7 +18,8 @@ MONTHS = (
     in_context("month", "Oct"), in_context("month", "Nov"), in_context("month", "Dec"),
 )  # fmt: skip
 MAX_LENGTH = 80
-#: What closes then, or later, is open without an end; nobody is told the instant.
+#: What closes in this year or later has no end, and is kept as the instant, which nobody is told.
+_NEVER = "2099"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
 
@@ -44,8 +45,8 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
     >>> str(read_instant("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
     '2026-05-02 11:59:00+00:00'
     """
-    if text.strip().casefold() in ("no end", _("no end").casefold()):
-        return WITHOUT_END
+    if _says_no_end(text):
+        raise NoInstant(_no_instant(text))
     written = _WRITTEN.fullmatch(text.strip()[:MAX_LENGTH])
     assert written, "every text has this form"
     clock, named = written["clock"], written["zone"]
@@ -62,6 +63,23 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
     if named:
         raise NoInstant(_("“%(text)s” names both an offset and a zone") % {"text": text})
     return in_utc(at)
+
+
+def read_end(text: str, zone: ZoneInfo) -> dt.datetime:
+    return WITHOUT_END if _says_no_end(text) else end_at(read_instant(text, zone))
+
+
+def _says_no_end(text: str) -> bool:
+    return text.strip().casefold() in ("no end", _("no end").casefold())
+
+
+def end_at(at: dt.datetime) -> dt.datetime:
+    return WITHOUT_END if is_no_end("closes", at) else at
+
+
+def is_no_end(key: str, value: object) -> bool:
+    """Whether a setting says that there is no end, as history, season file or API have it."""
+    return key.rpartition(".")[2] == "closes" and (value is None or str(value) >= _NEVER)
 
 
 def in_utc(at: dt.datetime) -> dt.datetime:
@@ -82,15 +100,17 @@ def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
     return first
 
 
+def written_end(at: dt.datetime, zone: ZoneInfo) -> str:
+    return _("no end") if at >= WITHOUT_END else written_instant(at, zone)
+
+
 def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
-    if at >= WITHOUT_END:
-        return _("no end")
     local = at.astimezone(zone)
     return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
 
 
 def utc_minute(at: dt.datetime) -> str:
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+    return _("no end") if at >= WITHOUT_END else f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _clock(text: str) -> dt.datetime:

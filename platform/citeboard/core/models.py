@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from citeboard.core import actions
+from citeboard.core.instants import is_no_end
 
 MAX_NAME, MAX_SUBJECT = 120, 200
 
@@ -67,6 +68,15 @@ class AuditEntry(models.Model):
         except KeyError:
             # A release after this one wrote it.
             return self.text
+
+    @property
+    def told_changes(self) -> list[dict[str, Any]]:
+        """As programs read them: an end that there is not is null."""
+        told = []
+        for change in self.changes:
+            ends = [name for name in ("before", "after") if is_no_end(change["key"], change[name])]
+            told.append({**change, **dict.fromkeys(ends)})
+        return told
 
 
 class Limit(models.Model):

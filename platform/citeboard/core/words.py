@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from django.utils.formats import get_format
 from django.utils.translation import gettext, ngettext, pgettext
 
+from citeboard.core.instants import is_no_end
+
 THIN_SPACE = "\u2009"
 #: The characters of a setting that stand in a line.
 MAX_SETTING = 120
@@ -76,7 +78,9 @@ def sentence(clause: object) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def setting(value: object) -> str:
+def setting(value: object, key: str = "") -> str:
+    if is_no_end(key, value):
+        return gettext("no end")
     if value is None:
         return pgettext("setting", "none")
     if isinstance(value, bool):

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import storage
 from citeboard.core.words import counted
-from scoring.acts.declared import LinesField, MomentField
+from scoring.acts.declared import EndField, LinesField, MomentField
 from scoring.acts.declaring import DECLARE_ANEW
 from scoring.acts.rehearsal import perform
 from scoring.offline.proposing import DAMAGED, ITSELF
@@ -158,8 +158,8 @@ class DeclarationForm(forms.Form):
             )
         else:
             now = timezone.now().replace(second=0, microsecond=0)
-            for name, words, at in (("opens", _("Opens"), now), ("closes", _("Closes"), now + OPEN_FOR)):
-                self.fields[name] = MomentField(label=words, zone=season.zone, initial=at)
+            self.fields["opens"] = MomentField(label=_("Opens"), zone=season.zone, initial=now)
+            self.fields["closes"] = EndField(label=_("Closes"), zone=season.zone, initial=now + OPEN_FOR)
         self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
         self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 

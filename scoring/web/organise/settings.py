@@ -18,7 +18,7 @@ from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.acts import seasons as acts
-from scoring.acts.declared import LinesField, MomentField
+from scoring.acts.declared import EndField, LinesField, MomentField
 from scoring.acts.rehearsal import done, perform, rehearse
 from scoring.background.kinds import archives_of, jobs_of, outcome_of
 from scoring.board.leak_budget import budget_of
@@ -133,7 +133,7 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
     if isinstance(known, models.BooleanField):
         return forms.BooleanField(**shared)
     if name == "closes":
-        shared["help_text"] = _("Or “no end”.")
+        return EndField(zone=zone, label=shared["label"], show_hidden_initial=True)
     if isinstance(known, models.DateTimeField):
         return MomentField(zone=zone, **shared)
     if isinstance(known, models.PositiveIntegerField):

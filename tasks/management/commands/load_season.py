@@ -60,7 +60,7 @@ class Command(BaseCommand):
         for change in loaded.changes:
             self.stdout.write(change)
         for row in loaded.differences:
-            self.stdout.write(f"  {row.key}: {setting(row.site)} → {setting(row.file)}")
+            self.stdout.write(f"  {row.key}: {setting(row.site, row.key)} → {setting(row.file, row.key)}")
         self._tell_conflicts(loaded.conflicts)
         if not loaded.changes and not loaded.differences and not loaded.conflicts:
             self.stdout.write(f"season {loaded.season.slug}: nothing to change")
@@ -69,6 +69,6 @@ class Command(BaseCommand):
 
     def _tell_conflicts(self, conflicts: list[Difference]) -> None:
         for row in conflicts:
-            last = "" if row.last is UNSAID else f", which said {setting(row.last)} before"
-            here, there = setting(row.site), setting(row.file)
+            last = "" if row.last is UNSAID else f", which said {setting(row.last, row.key)} before"
+            here, there = setting(row.site, row.key), setting(row.file, row.key)
             self.stderr.write(f"{row.key}: changed in the site to {here}; the file says {there}{last}")

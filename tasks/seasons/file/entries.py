@@ -13,7 +13,7 @@ from django.core.validators import MinValueValidator, validate_email
 from django.db import models
 from django.utils.translation import gettext as _
 
-from citeboard.core.instants import zone_of
+from citeboard.core.instants import end_at, read_end, read_instant, zone_of
 from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
@@ -237,7 +237,9 @@ def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> 
     if isinstance(field, models.BooleanField):
         return table.boolean(key, default=bool(default))
     if isinstance(field, models.DateTimeField):
-        return table.moment(key, zone, default)
+        is_end = name == "closes"
+        at = table.moment(key, zone, default, read_end if is_end else read_instant)
+        return end_at(at) if is_end and at else at
     if isinstance(field, models.PositiveIntegerField):
         least = next((low.limit_value for low in field.validators if isinstance(low, MinValueValidator)), 1)
         end = getattr(settings, setting.at_most) if setting.at_most else setting.most
@@ -276,7 +278,7 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         slug=slug,
         task_type=task_type,
         values=_values(table, Task, special),
-        phases=tuple(phase for entry in table.tables("phases") if (phase := _phase(entry))),
+        phases=tuple(map(_phase, table.tables("phases"))),
         gold=tuple(_gold(entry, roots) for entry in table.tables("gold")),
         baselines=tuple(run for baseline in table.tables("baselines") if (run := _baseline(baseline, roots))),
         published=tuple(table.tables("published")),
@@ -412,7 +414,7 @@ def _summary(table: Table, roots: Roots) -> str:
         return ""
 
 
-def _phase(table: Table) -> PhaseEntry | None:
+def _phase(table: Table) -> PhaseEntry:
     slug = _free_slug(table, RESERVED_PHASES)
     names = table.texts("card_required", ())
     for name in names:
@@ -433,15 +435,13 @@ def _phase(table: Table) -> PhaseEntry | None:
         words = _("the gold would not be given out at all")
         table.refuse("gold_from", words, _("“gold_public = true” beside it"))
     opens, closes = values["opens"], values["closes"]
-    if opens is None or closes is None:
-        return None
-    if closes <= opens:
+    if opens and closes and closes <= opens:
         words = _("the phase closes at %(closes)s, which is not after it opens at %(opens)s")
         table.refuse("closes", words % {"closes": closes, "opens": opens})
-    if phase.inputs_from is not None and phase.inputs_from > opens:
+    if opens and phase.inputs_from is not None and phase.inputs_from > opens:
         words = _("the inputs would come after the phase opens")
         table.refuse("inputs_from", words, _("a time before it, or none"))
-    if phase.late_until is not None and phase.late_until <= closes:
+    if closes and phase.late_until is not None and phase.late_until <= closes:
         words = _("late runs would be taken no longer than others")
         table.refuse("late_until", words, _("a time after the end"))
     return PhaseEntry(table=table, slug=slug, values=values)

@@ -10,6 +10,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core import audit, refusals
+from citeboard.core.instants import is_no_end
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from tasks.gold import gold_files, packing
@@ -61,7 +62,9 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         last = {} if self.last is UNSAID else {"last": self.last}
-        return {"key": self.key, "site": self.site, "file": self.file, **last}
+        values = {"site": self.site, "file": self.file, **last}
+        told = {name: None if is_no_end(self.key, value) else value for name, value in values.items()}
+        return {"key": self.key, **told}
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,7 @@ def with_account(addresses: Iterable[str]) -> list[str]:
 
 def settings_now(season: Season) -> dict[str, Any]:
     values = {
-        entries.key_of(prefix, name): audit.as_json(getattr(row, name))
+        entries.key_of(prefix, name): audit.as_json(getattr(row, "end" if name == "closes" else name))
         for prefix, row in entries.rows_of(season, held=False).items()
         for name in row.SETTINGS
     }

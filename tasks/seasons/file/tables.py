@@ -3,13 +3,13 @@
 import datetime as dt
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core.instants import NoInstant, in_utc, on_clocks, read_instant
+from citeboard.core.instants import NoInstant, in_utc, on_clocks
 from tasks.types import Problem
 from tasks.types.toml_lines import KeyLines, KeyPath, table
 
@@ -128,13 +128,15 @@ class Table:
                 self.findings.add((*self.path, name), _holds_nul(name))
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
-    def moment(self, name: str, zone: ZoneInfo, default: object = REQUIRED) -> dt.datetime | None:
+    def moment(
+        self, name: str, zone: ZoneInfo, default: object, read: Callable[[str, ZoneInfo], dt.datetime]
+    ) -> dt.datetime | None:
         value = self.value(name, default)
         if value is MISSING or value is None:
             return None
         try:
             if isinstance(value, str):
-                return read_instant(value, zone)
+                return read(value, zone)
             if isinstance(value, dt.datetime):
                 return in_utc(value) if value.tzinfo else on_clocks(value, zone)
         except NoInstant as refused:

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop as _
 
 from citeboard.core import legal_pages, markdown, middleware, words
-from citeboard.core.instants import MONTHS, WITHOUT_END, written_instant, zone_name, zone_of
+from citeboard.core.instants import MONTHS, is_no_end, written_instant, zone_name, zone_of
 
 #: What scripts say, by which they call it.
 WORDS = (
@@ -44,12 +44,10 @@ def counted(number: int, nouns: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def setting_of_then(context: Mapping[str, Any], value: object) -> str:
+def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
     """As a history keeps it: an instant on the clocks of the season that the page is of, and in UTC."""
-    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
-        return words.setting(value)
-    if dt.datetime.fromisoformat(value) >= WITHOUT_END:
-        return gettext("no end")
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value) or is_no_end(key, value):
+        return words.setting(value, key)
     at, name = dt.datetime.fromisoformat(value), getattr(context.get("season"), "time_zone", "UTC")
     in_utc = f"{written_instant(at, zone_of('UTC'))} UTC"
     return in_utc if name == "UTC" else f"{written_instant(at, zone_of(name))} {zone_name(name)} ({in_utc})"
