@@ -7,6 +7,7 @@ and a reason where it cannot be taken back, touches confirmed results or lets so
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -38,6 +39,8 @@ from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, S
 from tasks.notifications.events import OF_DATES
 from tasks.notifications.wording import words_of
 from tasks.seasons.file.entries import phase_prefix, task_prefix
+from tasks.seasons.file.load import Loaded
+from tasks.seasons.file.plan import LoadConflicts
 from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.submissions.submit import quota
 from tasks.webhooks.services import holding
@@ -227,6 +230,13 @@ def rehearse(season: Season, do: Callable[[], Any], *, is_final: bool = False) -
     except WouldLetOut as early:
         with going_on(early.task, "-"):
             return _rehearsed(season, do, Rehearsal(is_final=is_final, name=early.task, early=early))
+
+
+def rehearsed_load(season: Season | None, load: Callable[[], Loaded]) -> Rehearsal | None:
+    """Of a season file; None where somebody has to say first what stays of what the site changed."""
+    with suppress(LoadConflicts):
+        return rehearse(season, load) if season else _drafted(lambda: load().season)
+    return None
 
 
 def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehearsal:

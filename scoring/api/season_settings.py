@@ -1,7 +1,6 @@
 """A season's settings by the keys of its file or by the file itself; its gold; new seasons."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from scoring.acts import gold as acts
 from scoring.acts.declared import numbered
 from scoring.acts.declaring import DECLARE, DECLARE_ANEW
 from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
-from scoring.acts.rehearsal import done, perform, rehearse, rehearsed
+from scoring.acts.rehearsal import done, perform, rehearsed, rehearsed_load
 from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
 from scoring.api import operations
 from scoring.api.seasons import phase_to_organise
@@ -39,7 +38,7 @@ from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import Fault, load_season_text
-from tasks.seasons.file.plan import Decisions, LoadConflicts, settings_now
+from tasks.seasons.file.plan import Decisions, settings_now
 
 DifferenceSerializer = serializer(
     "Difference",
@@ -225,9 +224,7 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
     rehearsal = None
     if season is None or form["dry_run"]:
         loaded = load(dry_run=form["dry_run"])
-        if season is not None:
-            with suppress(LoadConflicts):
-                rehearsal = rehearse(season, load)
+        rehearsal = rehearsed_load(season, load) if form["dry_run"] else None
     else:
         loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
