@@ -1,22 +1,16 @@
 """Seasons in Django's admin. What a season file says is better changed there, and loaded again."""
 
-import datetime as dt
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.admin import AuditEntryAdmin, FactsAdmin, NotedAdmin, PartsInline, RowsAdmin
-from citeboard.core.instants import NoInstant, read_end, written_end, zone_of
 from citeboard.core.models import AuditEntry
-from citeboard.core.words import sentence
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
 from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on, nothing_early
@@ -150,29 +144,14 @@ class TaskAdmin(SeasonPartAdmin):
     readonly_fields = ["season", "type", "rules", "options", "is_reported_only", "published"]
 
 
-class PhaseForm(forms.ModelForm[Phase] if TYPE_CHECKING else forms.ModelForm):  # type: ignore[misc]
-    closes = forms.CharField(help_text=_("In UTC, such as 2026-05-01 23:59, or “no end”."))
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.initial["closes"] = written_end(self.instance.closes, zone_of("UTC"))
-
-    def clean_closes(self) -> dt.datetime:
-        before: dt.datetime = self.instance.closes
-        try:
-            at = read_end(self.cleaned_data["closes"], zone_of("UTC"))
-        except NoInstant as refused:
-            raise ValidationError(sentence(refused)) from refused
-        return at if "closes" in self.changed_data else before
-
-
 @admin.register(Phase)
 class PhaseAdmin(SeasonPartAdmin):
-    form = PhaseForm
+    """Phases are moved on the organisers' page, which shows before what follows."""
+
     list_display = ["title", "task", "split", "opens", "end", "board", "counting"]
     list_filter = ["task__season", "board"]
     search_fields = ["title", "slug"]
-    readonly_fields = ["task", "split", "version", "updated_at"]
+    exclude, readonly_fields = ["closes"], ["task", "split", "opens", "end", "version", "updated_at"]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         with transaction.atomic():

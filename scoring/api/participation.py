@@ -16,8 +16,8 @@ from scoring.acts import phases as phase_acts, seasons as acts
 from scoring.acts.runs import CONFIRM, CONTEST
 from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.own_runs import RUN_CHANGED
-from scoring.api.seasons import ExtraTriesSerializer, phase_to_organise
-from scoring.api.serializers import END, form_of, mirror_of_model, serializer, text_list
+from scoring.api.seasons import END, ExtraTriesSerializer, phase_to_organise
+from scoring.api.serializers import form_of, mirror_of_model, serializer, text_list
 from scoring.board.confirming import Result, official_since, results_of
 from scoring.models import ResultConfirmation
 from tasks import models

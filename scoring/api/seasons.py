@@ -15,16 +15,7 @@ from rest_framework.response import Response
 
 from scoring.acts.declared import numbered
 from scoring.api.operations import LetOutSerializer, get
-from scoring.api.serializers import (
-    END,
-    Address,
-    address,
-    mirror,
-    mirror_of_model,
-    serializer,
-    text_list,
-    typed,
-)
+from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list, typed
 from scoring.board.exports import overall_values
 from scoring.board.public_results import FirstPlace, overall as overall_table, public_first_places
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
@@ -78,6 +69,9 @@ LeaderSerializer = mirror(
 
 def leader(places: Sequence[FirstPlace]) -> dict[str, Any] | None:
     return LeaderSerializer(places[0]).data if places else None
+
+
+END = typed(dt.datetime | None, "Null where it has no end.", source="end")
 
 
 class PhaseSerializer(serializers.ModelSerializer[Phase]):

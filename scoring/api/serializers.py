@@ -218,8 +218,6 @@ def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(**options)
 
 
-#: Of a phase.
-END = typed(dt.datetime | None, "Null where it has no end.", source="end")
 ProblemSerializer = mirror(
     "Problem",
     Problem,

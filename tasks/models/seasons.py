@@ -24,7 +24,6 @@ from tasks.types import TaskType, task_type
 
 #: Of fewer instances the score of a class tells of single ones.
 MIN_CLASS_SIZE = 5
-#: Nobody plans by an end that is so far away.
 #: In what is told of a score: a new number only where it is better by more than a standard error.
 LADDER = "ladder"
 #: The parts of a split, as the offline scorer knows them.

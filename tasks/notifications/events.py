@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from citeboard.core.audit import as_json
-from citeboard.core.instants import is_no_end
+from citeboard.core.instants import as_told
 from citeboard.teams.models import Membership, Team, User
 from tasks import models
 from tasks.models.notifications import Channel, Kind
@@ -231,8 +231,8 @@ def tell_changed_phase(phase: models.Phase, before: PhaseFacts, *, at: dt.dateti
     if phase.closes != before.closes and max(phase.closes, before.closes) > at:
         facts = {"before": as_json(before.closes), "after": as_json(phase.closes)}
         event = f"phase-{phase.pk}-moved-{at.timestamp()}"
-        told = {name: None if is_no_end("closes", end) else end for name, end in facts.items()}
-        queue_event(Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **told)
+        ends = {name: as_told("closes", end) for name, end in facts.items()}
+        queue_event(Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **ends)
         people = without(participants_of(season), by)
         notify(Kind.MOVED, event, people, season=season, phase=phase, facts=facts)
     after = PhaseFacts.of(phase).limits

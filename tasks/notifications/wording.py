@@ -73,9 +73,8 @@ def _deadline(told: Notification) -> Words:
 
 def _moved(told: Notification) -> Words:
     before, after = told.facts["before"], told.facts["after"]
-    name = _("%(phase)s closes at %(instant)s now")
-    if is_no_end("closes", after):
-        name = _("%(phase)s has no end now")
+    has_end = not is_no_end("closes", after)
+    name = _("%(phase)s closes at %(instant)s now") if has_end else _("%(phase)s has no end now")
     name %= {"phase": _phase(told), "instant": _instant(after)}
     text = _("Before, it had no end.") if is_no_end("closes", before) else _("Before, it was %(instant)s.")
     text %= {"instant": _instant(before)}

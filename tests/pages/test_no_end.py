@@ -17,7 +17,6 @@ from tasks.models import Delivery, Phase, Season, Webhook
 from tasks.seasons.file.load import change_settings
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
 from tests.tasks.seasons import edit, load, write_season
 
 pytestmark = pytest.mark.django_db
@@ -139,24 +138,6 @@ def test_webhooks_and_refusals_say_null(browser, phase, organiser):
     assert refused.json()["detail"].endswith(" UTC on.")
 
 
-def test_the_admin_shows_and_takes_no_end(browser, phase):
-    where = reverse("admin:tasks_phase_change", args=[phase.pk])
-    form = browser.get(where).context["adminform"].form
-    assert form["closes"].value() == "no end"
-    values = {name: form[name].value() for name in form.fields if name not in ("opens", "closes")}
-    values = {name: value for name, value in values.items() if value is not None and value is not False}
-    values = {name: json.dumps(one) if isinstance(one, list | dict) else one for name, one in values.items()}
-    opens = {"opens_0": f"{phase.opens:%Y-%m-%d}", "opens_1": f"{phase.opens:%H:%M:%S}"}
-    for written, closes in (
-        ("2090-01-01 00:00", dt.datetime(2090, 1, 1, tzinfo=dt.UTC)),
-        ("no end", WITHOUT_END),
-    ):
-        answer = browser.post(where, {**values, **opens, "closes": written})
-        assert answer.status_code == 302, answer.context["adminform"].form.errors
-        assert Phase.objects.get().closes == closes
-    assert "is not a date and time" in text_of(browser.post(where, {**values, **opens, "closes": "soon"}))
-
-
 def test_no_page_file_or_answer_has_the_date(browser, phase, organiser, tmp_path):
     change_settings(season=phase.task.season, values={KEY: "2090-01-01 00:00 UTC"}, by=organiser)
     change_settings(season=phase.task.season, values={KEY: None}, by=organiser)
@@ -168,6 +149,7 @@ def test_no_page_file_or_answer_has_the_date(browser, phase, organiser, tmp_path
     )]  # fmt: skip
     pages += [f"/seasons/one/1a/{end}" for end in ("", "open/")]
     pages += [reverse("organise-times", args=["one", phase.pk]), reverse("admin:tasks_phase_changelist")]
+    pages += [reverse("admin:tasks_phase_change", args=[phase.pk])]
     pages += [f"{API}/seasons/", f"{API}/seasons/one/", f"{API}/phases/{phase.pk}/"]
     pages += [f"{API}/seasons/one/{end}/" for end in ("settings", "history")]
     entry = audit.history(phase.task.season)[0]

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, pgettext_lazy as in_context
@@ -39,12 +40,14 @@ def zone_name(name: str) -> str:
     return AOE if name in (AOE, _AOE_ZONE) or name.lower() == AOE.lower() else name
 
 
-def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
+def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
     """In UTC. What names neither a zone nor an offset is meant in ``zone``. Raises NoInstant.
 
     >>> str(read_instant("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
     '2026-05-02 11:59:00+00:00'
     """
+    if isinstance(text, dt.datetime):
+        return in_utc(text) if text.tzinfo else on_clocks(text, zone)
     if _says_no_end(text):
         raise NoInstant(_no_instant(text))
     written = _WRITTEN.fullmatch(text.strip()[:MAX_LENGTH])
@@ -65,21 +68,23 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
     return in_utc(at)
 
 
-def read_end(text: str, zone: ZoneInfo) -> dt.datetime:
-    return WITHOUT_END if _says_no_end(text) else end_at(read_instant(text, zone))
-
-
-def _says_no_end(text: str) -> bool:
-    return text.strip().casefold() in ("no end", _("no end").casefold())
-
-
-def end_at(at: dt.datetime) -> dt.datetime:
+def read_end(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
+    at = WITHOUT_END if _says_no_end(text) else read_instant(text, zone)
     return WITHOUT_END if is_no_end("closes", at) else at
+
+
+def _says_no_end(text: object) -> bool:
+    return str(text).strip().casefold() in ("no end", _("no end").casefold())
 
 
 def is_no_end(key: str, value: object) -> bool:
     """Whether a setting says that there is no end, as history, season file or API have it."""
     return key.rpartition(".")[2] == "closes" and (value is None or str(value) >= _NEVER)
+
+
+def as_told(key: str, value: Any) -> Any:
+    """A setting as programs read it: an end that there is not is null."""
+    return None if is_no_end(key, value) else value
 
 
 def in_utc(at: dt.datetime) -> dt.datetime:

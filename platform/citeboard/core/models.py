@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from citeboard.core import actions
-from citeboard.core.instants import is_no_end
+from citeboard.core.instants import as_told
 
 MAX_NAME, MAX_SUBJECT = 120, 200
 
@@ -71,12 +71,8 @@ class AuditEntry(models.Model):
 
     @property
     def told_changes(self) -> list[dict[str, Any]]:
-        """As programs read them: an end that there is not is null."""
-        told = []
-        for change in self.changes:
-            ends = [name for name in ("before", "after") if is_no_end(change["key"], change[name])]
-            told.append({**change, **dict.fromkeys(ends)})
-        return told
+        parts = ("before", "after")
+        return [one | {part: as_told(one["key"], one[part]) for part in parts} for one in self.changes]
 
 
 class Limit(models.Model):

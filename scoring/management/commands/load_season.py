@@ -1,15 +1,15 @@
 """`manage.py load_season DIR [--data ROOT] [--reason TEXT] [--dry-run] [--apply KEY …] [--keep KEY …]`"""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.template.loader import render_to_string
 
-from citeboard.core.words import counted, setting
-from scoring.acts.rehearsal import GoldStep, Moved, Rehearsal, rehearsed_load
+from citeboard.core.words import setting
+from scoring.acts.rehearsal import rehearsed_load
 from tasks.gold.early import WouldLetOut, going_on
 from tasks.management.problems import LET_OUT, REFUSED, problems_told
 from tasks.seasons.file.entries import NAME
@@ -18,7 +18,6 @@ from tasks.seasons.file.plan import UNSAID, Decisions, Difference, KeyNotKnown, 
 
 #: Nothing was loaded, since it would undo what was changed in the site.
 CONFLICT = 3
-UNDONE = "the settings, by the file as it was before; what was shown or sent meanwhile may have been read"
 
 
 class Command(BaseCommand):
@@ -42,14 +41,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))
         folder: Path = options["folder"]
-        load = partial(
-            load_season,
-            folder.parent if folder.name == NAME else folder,
-            data=options["data"],
-            reason=options["reason"].strip(),
-            decisions=decisions,
-        )
-        rehearsal = None
+        folder = folder.parent if folder.name == NAME else folder
+        given = {"data": options["data"], "reason": options["reason"].strip(), "decisions": decisions}
+        load, rehearsal = partial(load_season, folder, **given), None
         try:
             with (
                 problems_told(self, otherwise="nothing was loaded"),
@@ -78,49 +72,12 @@ class Command(BaseCommand):
             self.stdout.write(f"season {loaded.season.slug}: nothing to change")
         for notice in loaded.notices:
             self.stdout.write(f"note: {notice}")
-        for title, lines in _parts(rehearsal) if rehearsal else ():
-            if lines:
-                self.stdout.write("\n".join([f"{title}:", *(f"- {line}" for line in lines)]))
+        if rehearsal:
+            text = render_to_string("organise/rehearsed.txt", {"rehearsal": rehearsal})
+            self.stdout.write("\n".join(line for line in text.splitlines() if line))
 
     def _tell_conflicts(self, conflicts: list[Difference]) -> None:
         for row in conflicts:
             last = "" if row.last is UNSAID else f", which said {setting(row.last, row.key)} before"
             here, there = setting(row.site, row.key), setting(row.file, row.key)
             self.stderr.write(f"{row.key}: changed in the site to {here}; the file says {there}{last}")
-
-
-def _parts(rehearsal: Rehearsal) -> Iterator[tuple[str, Sequence[str]]]:
-    """What pages show of it; the settings that would change are told with the plan."""
-    yield "in the words of the history", rehearsal.done
-    yield "made", [f"{row.title}: {row.opens} – {row.closes}, board: {row.board}" for row in rehearsal.made]
-    yield "known before its time", [part.words for part in rehearsal.early.told] if rehearsal.early else ()
-    yield "touches what is settled", rehearsal.confirmed
-    yield "gold", list(map(_gold, rehearsal.gold))
-    yield "in other splits too", [words for step in rehearsal.gold for words in step.shared]
-    yield "scored again", rehearsal.scored
-    yield "ranks and scores", list(map(_moved, rehearsal.moved))
-    yield "who will see what they do not see now", rehearsal.seen
-    yield "who will not see any more what they see now", rehearsal.unseen
-    told = [
-        f"{counted(part.people, 'person', 'people')}, {part.mails} by e-mail: {part.title}. {part.text}"
-        for part in rehearsal.told
-    ]
-    posts = [f"{counted(rehearsal.posted, 'post')} to webhooks"] if rehearsal.posted else []
-    yield "who will be told", [*told, *posts]
-    if rehearsal.asks:
-        yield "what can be undone", [UNDONE]
-
-
-def _gold(step: GoldStep) -> str:
-    words = f"{step.split}: {f'v{step.before} → ' if step.before else ''}v{step.version}, "
-    words += counted(step.instances, "instance")
-    if count := step.counts:
-        words += f": {count.same} in common, {count.answered} with another answer, {count.added} added"
-        words += f", {count.gone} gone"
-    return words
-
-
-def _moved(row: Moved) -> str:
-    of = ((row.before, row.score_before), (row.after, row.score_after))
-    places = [f"{rank} ({score})" if score else rank or "not on the board" for rank, score in of]
-    return f"{row.phase}: {row.system}, {row.team}: {' → '.join(places)}"

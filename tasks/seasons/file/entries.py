@@ -13,7 +13,7 @@ from django.core.validators import MinValueValidator, validate_email
 from django.db import models
 from django.utils.translation import gettext as _
 
-from citeboard.core.instants import end_at, read_end, read_instant, zone_of
+from citeboard.core.instants import read_end, read_instant, zone_of
 from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
@@ -237,9 +237,7 @@ def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> 
     if isinstance(field, models.BooleanField):
         return table.boolean(key, default=bool(default))
     if isinstance(field, models.DateTimeField):
-        is_end = name == "closes"
-        at = table.moment(key, zone, default, read_end if is_end else read_instant)
-        return end_at(at) if is_end and at else at
+        return table.moment(key, zone, default, read_end if name == "closes" else read_instant)
     if isinstance(field, models.PositiveIntegerField):
         least = next((low.limit_value for low in field.validators if isinstance(low, MinValueValidator)), 1)
         end = getattr(settings, setting.at_most) if setting.at_most else setting.most

@@ -10,7 +10,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core import audit, refusals
-from citeboard.core.instants import is_no_end
+from citeboard.core.instants import as_told
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from tasks.gold import gold_files, packing
@@ -61,10 +61,13 @@ class Difference:
         return bool(self.last is UNSAID or self.last != self.site)
 
     def as_json(self) -> dict[str, Any]:
-        last = {} if self.last is UNSAID else {"last": self.last}
-        values = {"site": self.site, "file": self.file, **last}
-        told = {name: None if is_no_end(self.key, value) else value for name, value in values.items()}
-        return {"key": self.key, **told}
+        last = {} if self.last is UNSAID else {"last": as_told(self.key, self.last)}
+        return {
+            "key": self.key,
+            "site": as_told(self.key, self.site),
+            "file": as_told(self.key, self.file),
+            **last,
+        }
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core.instants import NoInstant, in_utc, on_clocks
+from citeboard.core.instants import NoInstant
 from tasks.types import Problem
 from tasks.types.toml_lines import KeyLines, KeyPath, table
 
@@ -129,16 +129,14 @@ class Table:
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
     def moment(
-        self, name: str, zone: ZoneInfo, default: object, read: Callable[[str, ZoneInfo], dt.datetime]
+        self, name: str, zone: ZoneInfo, default: object, read: Callable[[Any, ZoneInfo], dt.datetime]
     ) -> dt.datetime | None:
         value = self.value(name, default)
         if value is MISSING or value is None:
             return None
         try:
-            if isinstance(value, str):
+            if isinstance(value, str | dt.datetime):
                 return read(value, zone)
-            if isinstance(value, dt.datetime):
-                return in_utc(value) if value.tzinfo else on_clocks(value, zone)
         except NoInstant as refused:
             self.refuse(name, str(refused))
             return None

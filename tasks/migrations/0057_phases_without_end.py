@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tasks", "0055_papers_of_gold")]
+    dependencies = [("tasks", "0056_turns_of_jobs")]
 
     operations = [
         migrations.AlterField(

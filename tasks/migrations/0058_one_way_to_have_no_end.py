@@ -22,6 +22,6 @@ def close_at_one_instant(apps: StateApps, schema_editor: BaseDatabaseSchemaEdito
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tasks", "0056_phases_without_end")]
+    dependencies = [("tasks", "0057_phases_without_end")]
 
     operations = [migrations.RunPython(close_at_one_instant, migrations.RunPython.noop)]
