@@ -15,9 +15,9 @@ from rest_framework.response import Response
 
 from scoring.acts.declared import numbered
 from scoring.api.operations import LetOutSerializer, get
-from scoring.api.serializers import Address, address, mirror, mirror_of_model, serializer, text_list, typed
+from scoring.api.serializers import Address, address, mirror_of_model, serializer, text_list, typed
 from scoring.board.exports import overall_values
-from scoring.board.public_results import FirstPlace, overall as overall_table, public_first_places
+from scoring.board.public_results import Placing, overall as overall_table, public_first_places
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of
@@ -53,21 +53,20 @@ def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     return with_gold(phases).select_related("task__season").annotate(has_scores=Exists(scored))
 
 
-LeaderSerializer = mirror(
-    "Leader",
-    FirstPlace,
-    "The first row; of several the one that was there first.",
-    team=serializers.SlugField(source="team_slug", allow_null=True),
-    team_slug=None,
-    rank=None,
-    is_baseline=None,
-    metric="Null where ranks alone are shown.",
-    scale=None,
-    tied="Other rows that do not differ significantly; null until it is known.",
-)
+class LeaderSerializer(serializers.Serializer[Placing]):
+    """The first row; of several the one that was there first."""
+
+    submission = serializers.IntegerField()
+    system = serializers.CharField()
+    team = serializers.SlugField(source="team_slug", allow_null=True)
+    metric = typed(str | None, "Null where ranks alone are shown.", source="column.metric")
+    value = serializers.FloatField(source="cell.value", allow_null=True)
+    low = serializers.FloatField(source="cell.low", allow_null=True)
+    high = serializers.FloatField(source="cell.high", allow_null=True)
+    tied = typed(int | None, "Other rows that do not differ significantly; null until it is known.")
 
 
-def leader(places: Sequence[FirstPlace]) -> dict[str, Any] | None:
+def leader(places: Sequence[Placing]) -> dict[str, Any] | None:
     return LeaderSerializer(places[0]).data if places else None
 
 

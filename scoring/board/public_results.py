@@ -35,19 +35,26 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """``place`` reads `rank 2–4 of 18`; metric and numbers are None where ranks alone are shown."""
+    """Where a run stands: ``place`` reads `rank 2–4 of 18`, ``ranks`` `2–4`; column and cell are None where
+    ranks alone are shown. ``tied`` others may be first too, None if unknown.
+    """
 
     submission: int
     system: str
     kind: str
-    place: str
     submitted_at: dt.datetime
-    rank: int | None = None
-    rank_low: int | None = None
-    rank_high: int | None = None
-    ranked: int = 0
-    column: Column | None = None
-    cell: Cell | None = None
+    team: str | None
+    team_slug: str | None
+    is_baseline: bool
+    place: str
+    ranks: str
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    ranked: int
+    tied: int | None
+    column: Column | None
+    cell: Cell | None
 
     @property
     def metric(self) -> str:
@@ -134,24 +141,9 @@ def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
 
     def placings() -> dict[str, list[Placing]]:
         board = standings(phase, None, audience=Audience.PUBLIC)
-        ranking, ranked = board.ranking, sum(row.rank is not None for row in board.rows)
         by_team: dict[str, list[Placing]] = {}
-        for row in board.rows:
-            if row.team_slug:
-                placing = Placing(
-                    submission=row.submission,
-                    system=row.system,
-                    kind=row.kind,
-                    place=board.place_of(row),
-                    submitted_at=row.submitted_at,
-                    rank=row.rank,
-                    rank_low=row.rank_low,
-                    rank_high=row.rank_high,
-                    ranked=ranked,
-                    column=ranking,
-                    cell=row.scores.get(ranking.name) if ranking else None,
-                )
-                by_team.setdefault(row.team_slug, []).append(placing)
+        for placing in _placed(board, [row for row in board.rows if row.team_slug]):
+            by_team.setdefault(placing.team_slug or "", []).append(placing)
         return by_team
 
     return _kept_for_public(phase, "placings", placings, get_language())
@@ -168,60 +160,28 @@ def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: 
     return result
 
 
-@dataclass(frozen=True, kw_only=True)
-class FirstPlace:
-    """Numbers are None where ranks alone are shown; ``tied`` others may be first too, None if unknown."""
-
-    submission: int
-    system: str
-    rank: str = ""
-    is_baseline: bool = False
-    team: str | None
-    team_slug: str | None
-    metric: str | None = None
-    scale: float = 1
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    tied: int | None = None
-
-    @property
-    def label(self) -> str:
-        return metric_label(self.metric) if self.metric else ""
-
-    @property
-    def number(self) -> str:
-        return "" if self.metric is None else shown(self.value, self.scale)
-
-    @property
-    def interval(self) -> str:
-        return interval(self.low, self.high, self.scale)
-
-
-def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
+def public_first_places(phase: Phase) -> tuple[Placing, ...]:
     return _kept_places(phase, "first-places", first_places)
 
 
-def public_top(phase: Phase) -> tuple[FirstPlace, ...]:
+def public_top(phase: Phase) -> tuple[Placing, ...]:
     """The first rows of its board, without a person's, and the best baseline where it stands below."""
 
-    def top(board: Board) -> tuple[FirstPlace, ...]:
+    def top(board: Board) -> tuple[Placing, ...]:
         rows = board.systems
         baseline = next((row for row in rows[TOP:] if row.is_baseline), None)
-        return _places(board, [*rows[: TOP - 1 if baseline else TOP], *([baseline] if baseline else [])])
+        return _placed(board, [*rows[: TOP - 1 if baseline else TOP], *([baseline] if baseline else [])])
 
     return _kept_places(phase, "top", top)
 
 
-def public_places(phase: Phase, runs: Sequence[int]) -> tuple[FirstPlace, ...]:
+def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
     """Of these runs, as far as they stand on the board that everybody may see."""
     board = standings(phase, None, audience=Audience.PUBLIC)
-    return _places(board, [row for row in board.systems if row.submission in runs])
+    return _placed(board, [row for row in board.systems if row.submission in runs])
 
 
-def _kept_places(
-    phase: Phase, what: str, of: Callable[[Board], tuple[FirstPlace, ...]]
-) -> tuple[FirstPlace, ...]:
+def _kept_places(phase: Phase, what: str, of: Callable[[Board], tuple[Placing, ...]]) -> tuple[Placing, ...]:
     names = "names" if shows_teams(phase, Audience.PUBLIC) else "numbers" if phase.shows_teams else "nothing"
     return _kept_for_public(
         phase, what, lambda: of(standings(phase, None, audience=Audience.PUBLIC)), names, get_language()
@@ -236,33 +196,34 @@ def shows_baselines_alone(phase: Phase) -> bool:
     return _kept_for_public(phase, "baselines-alone", baselines_alone)
 
 
-def first_places(board: Board) -> tuple[FirstPlace, ...]:
-    return _places(board, board.best)
+def first_places(board: Board) -> tuple[Placing, ...]:
+    return _placed(board, board.best)
 
 
-def _places(board: Board, rows: Sequence[Row]) -> tuple[FirstPlace, ...]:
-    ranking = board.ranking
-    places = []
+def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
+    ranking, ranked = board.ranking, sum(row.rank is not None for row in board.rows)
     tied = max(0, len(board.may_be_first) - 1) if board.is_compared else None
-    for row in rows:
-        cell = row.scores.get(ranking.name) if ranking else None
-        places.append(
-            FirstPlace(
-                submission=row.submission,
-                system=row.system,
-                rank=board.rank_of(row),
-                is_baseline=row.is_baseline,
-                team=row.display_name if row.is_baseline else row.team,
-                team_slug=row.team_slug,
-                metric=ranking.metric if ranking else None,
-                scale=ranking.scale if ranking else 1,
-                value=cell.value if cell else None,
-                low=cell.low if cell else None,
-                high=cell.high if cell else None,
-                tied=tied,
-            )
+    return tuple(
+        Placing(
+            submission=row.submission,
+            system=row.system,
+            kind=row.kind,
+            submitted_at=row.submitted_at,
+            team=row.display_name if row.is_baseline else row.team,
+            team_slug=row.team_slug,
+            is_baseline=row.is_baseline,
+            place=board.place_of(row),
+            ranks=board.rank_of(row),
+            rank=row.rank,
+            rank_low=row.rank_low,
+            rank_high=row.rank_high,
+            ranked=ranked,
+            tied=tied,
+            column=ranking,
+            cell=row.scores.get(ranking.name) if ranking else None,
         )
-    return tuple(places)
+        for row in rows
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -276,9 +276,8 @@ def board_card(request: HttpRequest, season: str, task: str, phase: str) -> Http
     found = phase_for(None, season, task, phase)
     runs = SeveralQuery.of(request.GET).runs
     places = public_results.public_places(found, runs) if runs else public_results.public_top(found)
-    metric = next((place.metric for place in places if place.metric), None)
-    label = formatting.metric_label(metric) if metric else ""
-    heading = _("%(metric)s with its 95 %% interval") % {"metric": label} if metric else ""
+    metric = next((place.metric for place in places if place.metric), "")
+    heading = metric and _("%(metric)s with its 95 %% interval") % {"metric": metric}
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
     return _png(share_card(found.task.title, facts, heading, [_card_row(place) for place in places], foot))
@@ -303,15 +302,15 @@ def season_card(request: HttpRequest, season: str) -> HttpResponse:
     return _png(share_card(found.title, facts, heading, rows, settings.BASE_URL))
 
 
-def _card_row(place: public_results.FirstPlace) -> CardRow:
+def _card_row(place: public_results.Placing) -> CardRow:
     return CardRow(
-        rank=place.rank,
+        rank=place.ranks,
         name=place.system,
         beside=place.team or "",
-        text="" if place.value is None else formatting.shown(place.value, place.scale),
-        value=place.value,
-        low=place.low,
-        high=place.high,
+        text=place.number,
+        value=place.cell.value if place.cell else None,
+        low=place.cell.low if place.cell else None,
+        high=place.cell.high if place.cell else None,
     )
 
 

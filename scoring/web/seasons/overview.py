@@ -23,9 +23,9 @@ from citeboard.core.query import whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.teams import api, models
 from citeboard.teams.access import teams_of
-from scoring.board import counting, open_gold, standings, visibility
+from scoring.board import counting, open_gold, visibility
 from scoring.board.cache import answered, is_visitor, tag_of
-from scoring.board.public_results import FirstPlace, public_first_places, public_top, shows_baselines_alone
+from scoring.board.public_results import Placing, public_first_places, public_top, shows_baselines_alone
 from scoring.board.table import Axis, whisker
 from scoring.comparison.drawing import ASKED, drawn_example
 from scoring.exchange import citations, linked_data, mounted
@@ -173,7 +173,7 @@ class PhaseLine:
 
     phase: Phase
     state: str
-    leaders: tuple[FirstPlace, ...]
+    leaders: tuple[Placing, ...]
     has_baselines_alone: bool
 
 
@@ -251,21 +251,18 @@ def _in_small(line: TaskLine, elsewhere: TaskLine | None) -> dict[str, Any]:
     """
     kind, current = line.task.task_type, line.current
     places = public_top(current.phase) if current and current.state != "ahead" else ()
-    axis = Axis.over(map(_cell, places), places[0].scale) if places else None
+    cells = [place.cell for place in places if place.cell]
+    axis = Axis.over(cells, places[0].column.scale) if cells and places[0].column else None
     return {
         "line": line,
         "published": line if line.reported else elsewhere,
         "asked": str(ASKED.get(kind.drawn_as, "")),
         "example": drawn_example(kind),
         "rows": [
-            {"leader": place, "whisker": SafeString(whisker(_cell(place), axis, place.interval))}
+            {"leader": place, "whisker": SafeString(whisker(place.cell, axis, place.interval))}
             for place in places
         ],
     }
-
-
-def _cell(place: FirstPlace) -> standings.Cell:
-    return standings.Cell(place.submission, place.value, place.low, place.high)
 
 
 def _reported(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
