@@ -57,7 +57,7 @@ ODD: tuple[Any, ...] = (
     [[0, 3]], [[0, 3, "A"]], [[0, 3, "Z"]], [[3, 3, "A"]], [[3, 0]], [[0, 12, "B"]], [[0, 13, "B"]], [[-1, 3]], [[0, 3, "A"], [0, 3, "A"]], [[0, 3, "A"], [2, 5, "B"]], [[0, 3, "A"], [3, 5, "B"]], [["0", 3, "A"]], [[True, 3]], [0, 3],
     {"d1": {"sentences": [0, 1], "label": "S"}}, {"d1": {"sentences": [2], "label": "S"}}, {"d1": {"sentences": [-1], "label": "R"}}, {"d1": {"sentences": [], "label": "N"}}, {"d1": {"sentences": 0, "label": "S"}}, {"d1": {"sentences": [True], "label": "Z"}}, {"d1": {"sentences": [0]}}, {"d9": {"sentences": [0], "label": "S"}}, {"d1": 3},
     {"d1": [{"sentences": [0, 1], "label": "S"}]}, {"d1": [{"sentences": [0], "label": "S"}, {"sentences": [1], "label": "S"}]}, {"d1": [{"sentences": [0], "label": "S"}, {"sentences": [0], "label": "S"}]}, {"d1": [{"sentences": [0], "label": "S"}, {"sentences": [1], "label": "R"}]},
-    {"d1": []}, {"d1": [3]}, {"d1": [{"sentences": [], "label": "S"}]}, {"d1": [{"sentences": [9], "label": "S"}]}, {"d9": [{"sentences": [0], "label": "S"}]}, {"d1": [{"label": "S"}]},
+    {"d1": []}, {"d1": [3]}, {"d1": [{"sentences": [], "label": "S"}]}, {"d1": [{"sentences": [9], "label": "S"}]}, {"d1": [{"sentences": [1, 2], "label": "S"}]}, {"d9": [{"sentences": [0], "label": "S"}]}, {"d1": [{"label": "S"}]},
     [["d1:0"], ["d1:1", "d2:0"]], [["d1:9"]], [["d9:0"]], [[]], ["d1:0"], ["d1:0", "d1:0"], ["d1:1", "d2:1"], ["d1"], ["d1:x"], ["d1:0123456789"], ["d1:2"], [["d1:0", 3]],
 )  # fmt: skip
 #: Fields that stand beside an answer, and odd values of theirs.
@@ -178,8 +178,13 @@ def _read(kind: Any, gold: Any, run: Any) -> Any:
         options = kind.checked_options({})
         split = kind.gold_of(gold, options)
         if run is None:
+            told = list(kind.unreachable(gold, split)) if kind.unreachable else []
+            if kind.declared.form != "ranking":
+                pairs = kind.pairs_of(split, {}, "corrected", options)
+                told += [str(one) for one in kind.show_instances(gold, split, pairs, options)]
             return [
-                [str(one.gold) for one in split.content.instances],
+                told,
+                [_plain(one.gold) for one in split.content.instances],
                 split.digest,
                 digest(split.index),
                 list(map(str, kind.contents(gold, split))),
@@ -192,7 +197,7 @@ def _read(kind: Any, gold: Any, run: Any) -> Any:
         return [
             said(problems),
             {
-                name: [str(own), vars(own) if hasattr(own, "__dict__") else None]
+                name: [_plain(own), vars(own) if hasattr(own, "__dict__") else None]
                 for name, own in answers.items()
             }
             if isinstance(answers, dict)

@@ -432,8 +432,8 @@ class InstanceTask(ABC):
                 problems.append(file.problem("no line of qrels", expected, line=number, raw=line))
             elif parts:
                 by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(0, int(parts[3]))
-        for place, (topic, (first, grades)) in enumerate(by_topic.items(), start=1):
-            yield jsonlines.Record(file.shown, first, place, {self.id: topic, self.field: grades})
+        for topic, (first, grades) in by_topic.items():
+            yield jsonlines.Record(file.shown, first, first, {self.id: topic, self.field: grades})
 
 
 def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[jsonlines.Record]:
