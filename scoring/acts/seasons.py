@@ -461,7 +461,7 @@ def _undo(*, change: AuditEntry, by: User) -> str:
         undo(season=season, entry=change, by=by)
         return gettext("%(subject)s: as before.") % {"subject": change.subject}
     stays = take_back(season=season, entry=change, by=by)
-    return f"{gettext('Taken back: %(what)s.') % {'what': change.words}} {stays}".strip()
+    return f"{gettext('Taken back: %(what)s.') % {'what': change.words.rstrip('.')}} {stays}".strip()
 
 
 def _with_address(address: str) -> User | None:
