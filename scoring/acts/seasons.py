@@ -343,13 +343,18 @@ def _limit_teams(*, season: models.Season, entry_list: str, by: User, **limits: 
         return entries.limit_teams(season=season, by=by, **limits)
 
 
-class CloneForm(ActForm):
-    """What next year's season is called."""
+class NewSeasonForm(ActForm):
+    """What a season is called."""
 
     title = forms.CharField(label=_("Title"), max_length=120)
     slug = forms.CharField(
         label=_("Name in addresses"), max_length=60, help_text=_("Small letters, digits and single hyphens.")
     )
+
+
+class CloneForm(NewSeasonForm):
+    """What next year's season is called."""
+
     days = forms.IntegerField(
         label=_("Days later"),
         min_value=0,
@@ -363,13 +368,9 @@ class CloneForm(ActForm):
     }
 
 
-class PresetForm(ActForm):
+class PresetForm(NewSeasonForm):
     """A season that is made from a preset."""
 
-    title = forms.CharField(label=_("Title"), max_length=120)
-    slug = forms.CharField(
-        label=_("Name in addresses"), max_length=60, help_text=_("Small letters, digits and single hyphens.")
-    )
     task_type = forms.MultipleChoiceField(
         label=_("Tasks"),
         widget=forms.CheckboxSelectMultiple,
@@ -632,9 +633,17 @@ LIMIT_TEAMS = by_organisers(
     is_rehearsed=True,
 )
 DELETE_TASK = by_organisers(
-    delete_task, "Delete a task without runs and gold; for organisers.", is_rehearsed=True
+    delete_task,
+    "Delete a task without runs and gold; for organisers.",
+    _("%(task)s is deleted. The history can bring it back."),
+    is_rehearsed=True,
 )
-DELETE_PHASE = by_organisers(delete_phase, "Delete a phase without runs; for organisers.", is_rehearsed=True)
+DELETE_PHASE = by_organisers(
+    delete_phase,
+    "Delete a phase without runs; for organisers.",
+    _("%(phase)s is deleted. The history can bring it back."),
+    is_rehearsed=True,
+)
 CLONE = by_organisers(
     clone_season,
     "Make next year's season: its tasks and phases, later, without people, gold and runs.",

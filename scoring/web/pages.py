@@ -117,14 +117,14 @@ class Pages:
             try:
                 with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
                     answered = view(request, thing, **rest)
-            except WouldLetOut as early:
+            except (WouldLetOut, AskFirst) as asked:
                 leave = self._address(request, back, address, thing) if is_act else ""
-                return asked_again(request, early, **self._context(thing), part=part, leave=leave)
-            except AskFirst as asked:
+                shown: dict[str, Any] = {"part": part, "leave": leave}
+                if isinstance(asked, WouldLetOut):
+                    return asked_again(request, asked, **self._context(thing), **shown)
                 if asked.rehearsal.made:
                     return ask_first(request, asked.rehearsal)
-                leave = self._address(request, back, address, thing) if is_act else ""
-                return shown_first(request, asked.rehearsal, season_of(thing), part=part, leave=leave)
+                return shown_first(request, asked.rehearsal, season_of(thing), **shown)
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise

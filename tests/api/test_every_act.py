@@ -34,8 +34,6 @@ BY_OPERATION = {
     "delete_settings": "organise-delete",
     "declare_task": "organise-settings-declare",
     "declare_anew": "organise-settings-declaration",
-    "delete_phase": "organise-settings-delete-phase",
-    "delete_task": "organise-settings-delete-task",
     "change_settings": (
         "organise-settings-new-phase organise-settings-new-task organise-settings-phase "
         "organise-settings-season organise-settings-task organise-team-rules"

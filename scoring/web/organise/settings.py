@@ -85,17 +85,9 @@ def edit(
     return {"form": form, "title": title, "zone": zone, "budget": budget}
 
 
-@pages.organisers.act("organise-settings season")
-def delete(request: pages.SignedInRequest, season: Season, what: str, number: int) -> pages.Answer:
-    """A task or a phase that has no runs."""
-    deleted: Task | Phase
-    if what == "task":
-        deleted, act = get_object_or_404(Task, pk=number, season=season), acts.DELETE_TASK
-    else:
-        phases = Phase.objects.select_related("task__season")
-        deleted, act = get_object_or_404(phases, pk=number, task__season=season), acts.DELETE_PHASE
-    perform(act, deleted, request.user, {}, pages.said_in(request))
-    return _("%(name)s is deleted. The history can bring it back.") % {"name": deleted}
+delete_task, delete_phase = (
+    pages.does(act, "organise-settings season") for act in (acts.DELETE_TASK, acts.DELETE_PHASE)
+)
 
 
 @pages.organisers.act("organise-settings season")

@@ -116,15 +116,8 @@ urlpatterns = [
         what="new-phase",
     ),
     organise("settings/phases/<int:phase>/", settings.edit, "organise-settings-phase", what="phase"),
-    organise(
-        "settings/tasks/<int:number>/delete/", settings.delete, "organise-settings-delete-task", what="task"
-    ),
-    organise(
-        "settings/phases/<int:number>/delete/",
-        settings.delete,
-        "organise-settings-delete-phase",
-        what="phase",
-    ),
+    organise("settings/tasks/<int:task>/delete/", settings.delete_task, "organise-settings-delete-task"),
+    organise("settings/phases/<int:phase>/delete/", settings.delete_phase, "organise-settings-delete-phase"),
     page("new-season/<slug:preset>/", settings.new_from_preset, "new-season-preset"),
     page("new-season/", settings.new_season, "new-season"),
     organise("history/<int:change>/undo/", overview.undo_entry, "organise-undo"),
