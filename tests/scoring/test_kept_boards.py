@@ -95,13 +95,18 @@ def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(cli
     assert number_kept() == 1
 
 
+@pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize("query", ["?sort=-system", "?q=<Her%26>", "?system=3&dimension=x", "?columns=all"])
-def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(client, phase, query):
+def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(client, phase, query, is_old):
     """Whichever view was asked for before it, whose choices it has in none of its links."""
     address = reverse("board", args=["s", "t", "p"])
-    for before in ("", "?sort=system&metric=y", "?q=anything"):
-        client.get(address + before)
+    if is_old:
+        boards.make_gold(phase, 2, "A fix")
+        query += "&gold=1"
+    for before in ("?", "?sort=system&metric=y", "?q=anything"):
+        client.get(f"{address}{before}&gold=1" if is_old else address + before)
     found = client.get(address + query).content
+    assert (b"gold=2" in found) == is_old
     for name in ("pages", "boards", "results"):
         caches[name].clear()
     assert found == client.get(address + query).content

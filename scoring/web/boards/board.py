@@ -54,7 +54,6 @@ from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
-MAX_FRAMES = 4
 
 
 @require_safe
@@ -136,20 +135,19 @@ def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery) -> str
     page: BoardPage = context["page"]
     if not (page.shows_ranks and page.board.rows) or request.COOKIES.get("messages"):
         return render_to_string(TEMPLATE, context, request)
-    newest_href = "" if facts.newest == page.board.gold else page.newest_href
-    key = (page.first_chart is None, newest_href, *notices())
+    key = (page.first_chart is None, *notices())
     kept = facts.frames.get(key)
     if kept is None:
-        address, standings = secrets.token_hex(), secrets.token_hex()
+        places = {name: secrets.token_hex() for name in ("address", "newest_href", "standings")}
         around = BoardPage(facts=facts, query=query)
-        vars(around)["address"] = address
-        shown = {**context, "page": around, "standings": standings}
-        if len(facts.frames) == MAX_FRAMES:
-            facts.frames.clear()
-        facts.frames[key] = kept = render_to_string(TEMPLATE, shown, request), address, standings
-    frame, address, standings = kept
+        vars(around).update(places)
+        kept = render_to_string(TEMPLATE, {**context, "page": around}, request), places
+        facts.frames[key] = kept
+    frame, places = kept
     own = render_to_string("boards/_standings.html", context)
-    return frame.replace(address, escape(page.address)).replace(standings, own)
+    frame = frame.replace(places["address"], escape(page.address))
+    frame = frame.replace(places["newest_href"], escape(page.newest_href))
+    return frame.replace(places["standings"], own)
 
 
 @dataclass(frozen=True)
@@ -158,8 +156,8 @@ class BoardFacts:
 
     board: Board
     writers: Writers = field(init=False)
-    #: What stands around the rows, as visitors see it, and in it the places of the address and the rows.
-    frames: dict[object, tuple[str, str, str]] = field(default_factory=dict)
+    #: What stands around the rows, as visitors see it, and in it the places of what a reader's choices change.
+    frames: dict[object, tuple[str, dict[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         name_as(self.phase.task)
@@ -337,7 +335,7 @@ class BoardPage:
     def is_ahead(self) -> bool:
         return now() < self.phase.opens
 
-    @property
+    @cached_property
     def newest_href(self) -> str:
         newest = self.facts.newest
         return self.query.with_(gold=newest.number) if newest else ""
