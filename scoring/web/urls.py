@@ -1,5 +1,7 @@
 """The pages for readers and participants; those of organisers are in `organise`."""
 
+from django.urls import include, path
+
 from scoring.acts.runs import CHANGES
 from scoring.exchange.formats import FORMATS
 from scoring.web import account, annotate, guides, harvesting, operate, teams
@@ -8,13 +10,61 @@ from scoring.web.pages import page
 from scoring.web.runs import compare, instances, submission, upload
 from scoring.web.seasons import messages, overview, papers, trying
 
-PHASE = "seasons/<slug:season>/<slug:task>/<slug:phase>/"
+of_phase = [
+    page("", board.board, "board"),
+    page("inputs.zip", overview.inputs, "inputs"),
+    page("submit/", upload.upload, "upload"),
+    *(
+        page(f"board.{suffix}", files.board_export, f"board-{suffix.partition('.')[0]}", suffix=suffix)
+        for suffix in FORMATS
+        if suffix != "hugging-face.zip"
+    ),
+    page("board.hugging-face.zip", files.board_hugging_face, "board-hugging-face"),
+    page("board.atom", harvesting.of_board, "board-feed"),
+    page("cite/", files.cite, "cite"),
+    page("snapshots/<slug:digest>/", files.snapshot, "snapshot"),
+    page("snapshots/<slug:digest>/board.json", files.snapshot_json, "snapshot-json"),
+    page("snapshots/<slug:digest>/board.bib", files.snapshot_bib, "snapshot-bib"),
+    page("teams/<slug:slug>/badge.svg", files.team_badge, "team-badge"),
+    page("teams/<slug:slug>/systems/<slug:system>/badge.svg", files.team_badge, "team-system-badge"),
+    *(page(f"classes.{form}", files.classes_file, f"classes-{form}", form=form) for form in files.CLASSES),
+    page("classes.tex", files.classes_tex, "classes-tex"),
+    page("changes/", standing.changes_of_gold, "gold-changes"),
+    page("confidence/", sections.confidence, "confidence"),
+    page("costs/", sections.costs, "costs"),
+    page("over-time/", sections.over_time, "over-time"),
+    page("card.png", files.board_card, "board-card"),
+    page("paper/", sections.paper, "board-paper"),
+    page("outside/", sections.outside, "outside"),
+    page("human-evaluation/", files.data_sheet, "human-data-sheet"),
+    *(
+        page(f"human-evaluation.{form}", files.data_sheet_file, f"human-data-sheet-{form}", form=form)
+        for form in files.FORMS
+    ),
+    page("against/", sections.pairings, "pairings"),
+    page("compare/", compare.compare, "compare"),
+    page("compare/instances/", instances.compare_instances, "compare-instances"),
+    page("compare/several/", compare.compare_several, "compare-several"),
+    page("instances/", instances.all_instances, "instances"),
+    page("differences/", classes.differences, "differences"),
+    page("discourse/", classes.discourse, "discourse"),
+    page("people/", sections.people, "people"),
+    page("transfer/", classes.transfer, "transfer"),
+    page("thresholds/", classes.thresholds, "thresholds"),
+    page("runs/<int:submission>/", standing.standing, "standing"),
+    page("runs/<int:submission>/run/", standing.standing_run, "standing-run"),
+    page("gold/<int:number>/", standing.gold, "gold"),
+    page("labels.zip", standing.labels, "labels"),
+    page("runs/<int:submission>/run.bib", files.run_bib, "standing-bib"),
+]
 
 urlpatterns = [
     # Addresses are tried in this order, and most that are asked for are those of boards.
     # A phase cannot have this slug.
     page("seasons/<slug:season>/<slug:task>/published/", papers.published, "published"),
-    page(PHASE, board.board, "board"),
+    path("seasons/<slug:season>/<slug:task>/<slug:phase>/", include(of_phase)),
+    page("", overview.home, "home"),
+    page("seasons/<slug:season>/", overview.season, "season"),
     page("account/delete/", account.delete, "account-delete"),
     page("account/data.json", account.data, "account-data"),
     page("join/<str:secret>/", teams.join, "join"),
@@ -56,8 +106,6 @@ urlpatterns = [
     ),
     page("submissions/together/<int:pk>/", upload.bundle, "bundle"),
     page("seasons/<slug:season>/<slug:task>/", overview.task, "task"),
-    page(f"{PHASE}inputs.zip", overview.inputs, "inputs"),
-    page(f"{PHASE}submit/", upload.upload, "upload"),
     page("metrics", operate.metrics, "metrics"),
     page("operate/", operate.operate, "operate"),
     page("operate/mails/", operate.mails, "operate-mails"),
@@ -70,7 +118,6 @@ urlpatterns = [
     page("messages/read/", account.read, "messages-read"),
     page("messages/choices/", account.choices, "message-choices"),
     page("unsubscribe/<str:secret>/", account.unsubscribe, "unsubscribe"),
-    page("", overview.home, "home"),
     page("robots.txt", harvesting.robots, "robots"),
     page("sitemap.xml", harvesting.sitemap, "sitemap"),
     page("seasons/<slug:season>/<slug:task>/croissant.json", harvesting.task_croissant, "croissant"),
@@ -90,7 +137,6 @@ urlpatterns = [
     page("log/", guides.receipt_log, "receipt-log"),
     page("client/", guides.client, "client"),
     page("client/<str:file>", guides.client_file, "client-file"),
-    page("seasons/<slug:season>/", overview.season, "season"),
     page("seasons/<slug:season>/card.png", files.season_card, "season-card"),
     page("seasons/<slug:season>/season.bib", files.season_bib, "season-bib"),
     page("seasons/<slug:season>/<slug:task>/task.bib", files.task_bib, "task-bib"),
@@ -107,51 +153,6 @@ urlpatterns = [
         )
         for form in papers.PUBLISHED
     ),
-    *(
-        page(f"{PHASE}board.{suffix}", files.board_export, f"board-{suffix.partition('.')[0]}", suffix=suffix)
-        for suffix in FORMATS
-        if suffix != "hugging-face.zip"
-    ),
-    page(f"{PHASE}board.hugging-face.zip", files.board_hugging_face, "board-hugging-face"),
-    page(f"{PHASE}board.atom", harvesting.of_board, "board-feed"),
-    page(f"{PHASE}cite/", files.cite, "cite"),
-    page(f"{PHASE}snapshots/<slug:digest>/", files.snapshot, "snapshot"),
-    page(f"{PHASE}snapshots/<slug:digest>/board.json", files.snapshot_json, "snapshot-json"),
-    page(f"{PHASE}snapshots/<slug:digest>/board.bib", files.snapshot_bib, "snapshot-bib"),
-    page(f"{PHASE}teams/<slug:slug>/badge.svg", files.team_badge, "team-badge"),
-    page(f"{PHASE}teams/<slug:slug>/systems/<slug:system>/badge.svg", files.team_badge, "team-system-badge"),
-    *(
-        page(f"{PHASE}classes.{form}", files.classes_file, f"classes-{form}", form=form)
-        for form in files.CLASSES
-    ),
-    page(f"{PHASE}classes.tex", files.classes_tex, "classes-tex"),
-    page(f"{PHASE}changes/", standing.changes_of_gold, "gold-changes"),
-    page(f"{PHASE}confidence/", sections.confidence, "confidence"),
-    page(f"{PHASE}costs/", sections.costs, "costs"),
-    page(f"{PHASE}over-time/", sections.over_time, "over-time"),
-    page(f"{PHASE}card.png", files.board_card, "board-card"),
-    page(f"{PHASE}paper/", sections.paper, "board-paper"),
-    page(f"{PHASE}outside/", sections.outside, "outside"),
-    page(f"{PHASE}human-evaluation/", files.data_sheet, "human-data-sheet"),
-    *(
-        page(f"{PHASE}human-evaluation.{form}", files.data_sheet_file, f"human-data-sheet-{form}", form=form)
-        for form in files.FORMS
-    ),
-    page(f"{PHASE}against/", sections.pairings, "pairings"),
-    page(f"{PHASE}compare/", compare.compare, "compare"),
-    page(f"{PHASE}compare/instances/", instances.compare_instances, "compare-instances"),
-    page(f"{PHASE}compare/several/", compare.compare_several, "compare-several"),
-    page(f"{PHASE}instances/", instances.all_instances, "instances"),
-    page(f"{PHASE}differences/", classes.differences, "differences"),
-    page(f"{PHASE}discourse/", classes.discourse, "discourse"),
-    page(f"{PHASE}people/", sections.people, "people"),
-    page(f"{PHASE}transfer/", classes.transfer, "transfer"),
-    page(f"{PHASE}thresholds/", classes.thresholds, "thresholds"),
-    page(f"{PHASE}runs/<int:submission>/", standing.standing, "standing"),
-    page(f"{PHASE}runs/<int:submission>/run/", standing.standing_run, "standing-run"),
-    page(f"{PHASE}gold/<int:number>/", standing.gold, "gold"),
-    page(f"{PHASE}labels.zip", standing.labels, "labels"),
-    page(f"{PHASE}runs/<int:submission>/run.bib", files.run_bib, "standing-bib"),
     page("annotate/", annotate.own_sheets, "annotations"),
     page("annotate/<int:sheet>/", annotate.annotate, "annotate"),
     page("annotate/<int:sheet>/sheet.csv", annotate.annotate_csv, "annotate-csv"),

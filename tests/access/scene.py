@@ -4,6 +4,7 @@ import datetime as dt
 import re
 import tempfile
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -269,16 +270,20 @@ def _load(phase: Phase, topics: Sequence[str]) -> None:
 
 
 def routes() -> dict[str, URLPattern]:
-    """Every address that the site answers, by name; those without one by their pattern."""
+    """Every address that the site answers, by name; those without one by their pattern. Each has the
+    converters of what it stands below too.
+    """
     found: dict[str, URLPattern] = {}
 
-    def walk(resolver: URLResolver, names: tuple[str, ...], path: str) -> None:
-        for pattern in resolver.url_patterns:
+    def walk(resolver: URLResolver, names: tuple[str, ...], path: str, above: dict[str, object]) -> None:
+        for pattern in map(copy, resolver.url_patterns):
+            pattern.pattern = copy(pattern.pattern)
+            pattern.pattern.converters = above | pattern.pattern.converters
             if isinstance(pattern, URLResolver):
                 inner = (*names, pattern.namespace) if pattern.namespace else names
-                walk(pattern, inner, path + str(pattern.pattern))
+                walk(pattern, inner, path + str(pattern.pattern), pattern.pattern.converters)
             else:
                 found[":".join((*names, pattern.name or path + str(pattern.pattern)))] = pattern
 
-    walk(get_resolver(), (), "")
+    walk(get_resolver(), (), "", {})
     return found
