@@ -150,6 +150,8 @@ class CountingRun:
     card: Mapping[str, str] = field(default_factory=dict)
     alias: int | None = None
     priority: int = 0
+    #: Another once it was scored anew.
+    scoring: str = ""
     has_organiser: bool = False
 
 
@@ -232,7 +234,7 @@ WITH counting(id) AS (
     {choice}
 )
 SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card,
-own.alias, s.priority,
+own.alias, s.priority, e.statistics || COALESCE(CAST(e.replaced_at AS TEXT), ''),
 e.team_id IN (
     SELECT m.team_id FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
     WHERE o.season_id = %(season)s
@@ -243,9 +245,6 @@ LEFT JOIN {registration} own ON own.team_id = e.team_id AND own.season_id = %(se
 """
 _SCORES = """
 SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluation_id IN ({places})
-"""
-_LAST_SCORES = """
-SELECT evaluation_id, MAX(id) FROM {score} WHERE evaluation_id IN ({places}) GROUP BY evaluation_id
 """
 #: Names each place by which a team counts as one with an organiser in it.
 _PLACES = """
@@ -304,16 +303,18 @@ WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_
     .replace("{others}", _OTHERS)
     .replace("{versions}", _VERSIONS)
     .replace("{shown}", ", ".join(_SHOWN + _COME))
+    .format(**_NAMES)
 )
 
 #: A team's last number says how many it has sent, so that nothing has to be counted.
 _SENT = """
-SELECT COUNT(sent), SUM(sent) FROM (
+WITH numbers AS MATERIALIZED (
     SELECT (
         SELECT s.number FROM {submission} s WHERE s.phase_id = %(phase)s AND s.team_id = r.team_id
         ORDER BY s.number DESC LIMIT 1
     ) AS sent FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved
-) numbers
+)
+SELECT COUNT(sent), SUM(sent) FROM numbers
 """
 _BESIDE = """
 SELECT EXISTS (SELECT 1 FROM {teamfigure} WHERE phase_id = %(phase)s),
@@ -386,33 +387,22 @@ def counting_runs(
         "judged": phase.judged_runs,
     }
     with connection.cursor() as cursor:
-        statement = _COUNTING.replace("{choice}", choice)
-        cursor.execute(statement.format(**_NAMES), values)
+        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_NAMES), values)
         rows = cursor.fetchall()
     runs = []
-    for *begin, sent, team, slug, card, alias, priority, has_organiser in rows:
+    for *begin, sent, team, slug, card, alias, priority, scoring, has_organiser in rows:
         # Both databases give JSON as text here, and SQLite times, in UTC.
-        is_text = isinstance(sent, str)
-        submitted_at = dt.datetime.fromisoformat(sent).replace(tzinfo=dt.UTC) if is_text else sent
+        submitted_at = dt.datetime.fromisoformat(f"{sent}+00:00") if isinstance(sent, str) else sent
         fields = {} if card == "{}" else json.loads(str(card))
-        end: list[Any] = [submitted_at, team, slug, fields, alias, priority, bool(has_organiser)]
+        end: list[Any] = [submitted_at, team, slug, fields, alias, priority, scoring, bool(has_organiser)]
         runs.append(made(*begin, *end))
     return runs
 
 
 def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:
-    return _rows_of(_SCORES, evaluations)
-
-
-def last_scores_of(evaluations: Sequence[int]) -> dict[int, int]:
-    """Of each that has scores the number of its last: another once it was scored anew."""
-    return dict(_rows_of(_LAST_SCORES, evaluations))
-
-
-def _rows_of(statement: str, evaluations: Sequence[int]) -> list[Any]:
     if not evaluations:
         return []
     places = ", ".join(["%s"] * len(evaluations))
     with connection.cursor() as cursor:
-        cursor.execute(statement.format(**_NAMES, places=places), list(evaluations))
+        cursor.execute(_SCORES.format(**_NAMES, places=places), list(evaluations))
         return list(cursor.fetchall())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
 
+from citeboard.core.database import Prepared
 from scoring.board.formatting import shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, Row
@@ -127,10 +128,13 @@ def system_head(
     }
 
 
+_breakdowns = Prepared(lambda run: Breakdown.objects.filter(evaluation=run).select_related("classes"))
+
+
 def classes_of(board: Board) -> dict[str, list[str]]:
     """By dimension the classes that the first row has."""
-    first = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in board.rows[:1]]).order_by()
-    labels = dict(first.values_list("classes__dimension", "classes__labels"))
+    first = [own.classes for row in board.rows[:1] for own in _breakdowns(row.evaluation)]
+    labels = {classes.dimension: classes.labels for classes in first}
     names = board.phase.task.task_type.dimensions
     return {dimension: labels[dimension] for dimension in names if dimension in labels}
 

@@ -67,8 +67,8 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         for row in board.rows
         if (query.baselines or not row.is_baseline)
         and (query.human or not row.is_human)
-        and not any(name in query.without for name, _ in row.marks)
-        and all(run_cards.declares(row.card, fact) for fact in query.declared)
+        and not (query.without and any(name in query.without for name, _ in row.marks))
+        and (not query.declared or all(run_cards.declares(row.card, fact) for fact in query.declared))
         and (not wanted or wanted in f"{row.system} {row.team or ''}".casefold())
     ]
     if query.column == RANK:

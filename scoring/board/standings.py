@@ -16,7 +16,7 @@ from citeboard.teams.access import teams_of
 from scoring.board import formatting, visibility as visible
 from scoring.board.cache import SECONDS, digest_of, phase_facts
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
-from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, last_scores_of, scores_of
+from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, scores_of
 from scoring.board.human_columns import human_columns
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import MonthlyRanks, Score, Signature, Withheld
@@ -85,8 +85,6 @@ class Row(CountingRun):
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    #: The number of the last score, by which its numbers are known.
-    last_score: int = 0
 
     @property
     def is_baseline(self) -> bool:
@@ -377,41 +375,55 @@ def _give_ranges(board: Board, by: str) -> None:
             row.rank = standing.low
 
 
+@lru_cache(maxsize=4096)
 def significant(value: float) -> float:
     """To 12 digits, by which values are equal: two machines need not add up in the same order."""
     return float(f"{value:.12g}")
 
 
-#: By the number of its evaluation a row's last score, and its cells by their signatures.
-Scored = Mapping[int, tuple[int, Mapping[int, Cell]]]
+class Scored(NamedTuple):
+    """A row's cells by signature, and by the name of its column: not to be changed."""
+
+    scoring: str
+    cells: Mapping[int, Cell]
+    named: dict[str, Cell]
+    undefined: list[int]
 
 
-def _scored(board: Board) -> tuple[Scored, list[Column], Mapping[int, str]]:
-    """With the columns and the name of each signature's. What was scored before is not read again."""
+def _scored(board: Board) -> tuple[Mapping[int, Scored], list[Column]]:
+    """By the number of its evaluation, with the columns. What was scored before is not read again."""
     task = board.phase.task
     shown_by = (task.type, task.declaration_id, task.rank_by, task.shown_measures, task.options)
     key = digest_of("scores", board.phase.pk, board.rules, board.gold and board.gold.pk, shown_by)
-    nothing: tuple[Scored, Counter[int], list[Column], Mapping[int, str]] = ({}, Counter(), [], {})
+    nothing: tuple[dict[int, Scored], Counter[int], list[Column], Mapping[int, str]] = {}, Counter(), [], {}
     kept, counted, columns, names = caches["boards"].get(key, nothing)
-    numbers = [row.evaluation for row in board.rows]
-    last = last_scores_of(numbers) if kept else dict.fromkeys(numbers, -1)
-    scored = {number: kept[number] for number, score in last.items() if kept.get(number, (0,))[0] == score}
+    scorings = {row.evaluation: row.scoring for row in board.rows}
+    scored = {
+        number: own
+        for number, scoring in scorings.items()
+        if (own := kept.get(number)) and own.scoring == scoring
+    }
     fresh: dict[int, dict[int, Cell]] = {}
     make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
-    for evaluation, score, signature, value, low, high in scores_of([*(last.keys() - scored.keys())]):
+    for evaluation, score, signature, value, low, high in scores_of([*(scorings.keys() - scored.keys())]):
         fresh.setdefault(evaluation, {})[signature] = make(Cell, (score, value, low, high, False, ""))
-    scored |= {number: (max(cell.score for cell in cells.values()), cells) for number, cells in fresh.items()}
     if fresh or len(scored) != len(kept):
-        counts = Counter(signature for _, cells in scored.values() for signature in cells)
+        all_cells = {number: own.cells for number, own in scored.items()} | fresh
+        counts = Counter(signature for cells in all_cells.values() for signature in cells)
         if counts != counted:
             columns, names = _columns(counts, board)
+            fresh, scored = all_cells, {}
+        for number, cells in fresh.items():
+            named = {names[signature]: cell for signature, cell in cells.items()}
+            undefined = [cell.score for cell in cells.values() if cell.value is None]
+            scored[number] = Scored(scorings[number], cells, named, undefined)
         if counts.total() <= MAX_NUMBERS:
             caches["boards"].set(key, (scored, counts, columns, names), SECONDS)
-    return scored, columns, names
+    return scored, columns
 
 
 def _fill(board: Board) -> None:
-    scored, columns, names = _scored(board)
+    scored, columns = _scored(board)
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
         Column(
@@ -420,7 +432,7 @@ def _fill(board: Board) -> None:
         for position, column in enumerate(rated, start=HUMAN_COLUMNS)
     ]
     board.columns = [*columns[:1], *rating_columns, *columns[1:]]
-    undefined = [cell.score for _, cells in scored.values() for cell in cells.values() if cell.value is None]
+    undefined = [score for own in scored.values() for score in own.undefined]
     why: dict[int, tuple[bool, str]] = {}
     if undefined:
         of_these = (
@@ -431,8 +443,8 @@ def _fill(board: Board) -> None:
             for score, own, reason in of_these.values_list("id", "is_infinite", "withheld")
         }
     for row in board.rows:
-        row.last_score, cells = scored.get(row.evaluation, (0, {}))
-        row.scores = {names[signature]: cell for signature, cell in cells.items()}
+        if own := scored.get(row.evaluation):
+            row.scores = own.named
         if why:
             row.scores = {
                 name: Cell(*cell[:4], *why[cell.score]) if cell.score in why else cell
@@ -441,7 +453,7 @@ def _fill(board: Board) -> None:
     for column in rated:
         for row in board.rows:
             if cell := column.cells.get(row.submission):
-                row.scores[column.metric] = Cell(*cell)
+                row.scores = {**row.scores, column.metric: Cell(*cell)}
     ranking = board.ranking
     sign = -1 if ranking and ranking.higher_is_better is False else 1
     for row in board.rows:

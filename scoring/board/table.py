@@ -179,11 +179,11 @@ class Writer:
         """What is marked as the viewer's own is never kept: another has other rows."""
         if is_own:
             return self._row(row, begins_group=begins_group, is_own=True)
-        # All that a row shows: its numbers follow from the last of its scores.
+        # All that a row shows: its numbers are those of one scoring.
         shown_too = (row.team, row.team_slug, row.has_organiser, row.kind, row.priority, row.system)
         key = (
             row.submission,
-            row.last_score,
+            row.scoring,
             self.board.rank_of(row),
             begins_group,
             *shown_too,

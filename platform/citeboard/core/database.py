@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import connection, migrations
+from django.db import connection, connections, migrations
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Model, QuerySet
@@ -45,7 +45,7 @@ class Prepared(Generic[Row]):
 
     def __init__(self, rows: Callable[..., QuerySet[Row]]) -> None:
         self._rows = rows
-        self._known: tuple[QuerySet[Row], SQLCompiler, str] | None = None
+        self._known: tuple[QuerySet[Row], SQLCompiler, str, Any] | None = None
 
     def __call__(self, *values: str | int) -> list[Row]:
         """The ``values`` are all that differs from one time to another, in their order in the statement."""
@@ -54,11 +54,14 @@ class Prepared(Generic[Row]):
             compiler = rows.query.get_compiler(rows.db)
             statement, parameters = compiler.as_sql()
             assert tuple(parameters) == values
-            self._known = rows, compiler, statement
-        known, written, statement = self._known
+            converters = compiler.get_converters([column for column, *_ in compiler.select])
+            self._known = rows, compiler, statement, converters
+        known, written, statement, converters = self._known
         rows, compiler = known.all(), copy(written)
-        compiler.connection = connection
+        # The thread's own, which answers at once, where the one of all threads looks it up each time.
+        compiler.connection = connections[known.db]
         compiler.as_sql = lambda: (statement, values)  # type: ignore[method-assign,assignment,misc]
+        compiler.get_converters = lambda columns: converters  # type: ignore[method-assign,assignment]
         rows.query.get_compiler = lambda using: compiler  # type: ignore[method-assign,assignment,misc]
         return list(rows)
 

@@ -1,7 +1,7 @@
 """What a reader chooses on a page. The address holds all of it, so that a link shows what its sender saw."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
@@ -37,10 +37,10 @@ class Query:
 
     def pairs(self, **changes: object) -> list[tuple[str, str]]:
         """The parameters of the same page with other choices, for an address or a form; no defaults."""
-        wanted = replace(self, **changes)
+        wanted = vars(self) | changes
         pairs: list[tuple[str, str]] = []
-        for one in fields(wanted):
-            value = getattr(wanted, one.name)
+        for one in fields(self):
+            value = wanted[one.name]
             if value in (one.default, None, "", ()):
                 continue
             texts = value if isinstance(value, tuple) else (value,)
