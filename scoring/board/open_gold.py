@@ -4,10 +4,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from citeboard.core.database import Prepared
 from scoring.board import standings, visibility
 from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
+
+stored_run = Prepared(lambda submission: Submission.objects.filter(pk=submission))
 
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
@@ -22,7 +25,7 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
     if not may_have_gold(phase, viewer) or standings.standing_of(phase, viewer, submission) is None:
         return None
-    run = Submission.objects.get(pk=submission)
+    [run] = stored_run(submission)
     # What annotators answered is gold, and so no run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 

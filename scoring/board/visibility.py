@@ -99,8 +99,9 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
     if may_see_submission(submission, viewer):
         return may_see_outcome(submission, viewer)
     phase = submission.phase
-    is_shown = Season.objects.visible_to(viewer).filter(pk=phase.task.season_id).exists()
-    return stands and is_shown and may_see_instances(phase, audience_of(phase, viewer))
+    if not (stands and may_see_instances(phase, audience_of(phase, viewer))):
+        return False
+    return Season.objects.visible_to(viewer).filter(pk=phase.task.season_id).exists()
 
 
 def may_see_submission(submission: Submission, viewer: object) -> bool:

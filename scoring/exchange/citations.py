@@ -30,7 +30,7 @@ class Citation:
     year: int | None = None
     note: str = ""
     is_of_people: bool = False
-    further: dict[str, str] = field(default_factory=dict)
+    further: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def bibtex(self) -> str:

@@ -309,7 +309,7 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
         scores[score.criterion] = _explained(score, human_columns.SCALE, definition)
     judged = human_columns.published_judgements(phase, at).filter(submission=run)
-    for score in HumanScore.objects.filter(judged__in=judged):
+    for score in HumanScore.objects.filter(judged__in=judged) if phase.task.task_type.has_claims else ():
         lowest, *_others, highest = people.RATINGS[score.criterion]
         facts = {"lowest": lowest, "highest": highest, "what": _(RATED[score.criterion])}
         definition = _(

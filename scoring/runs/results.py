@@ -231,7 +231,7 @@ class Explained:
     definition: str
     citation: str
     signature: str
-    parts: list[tuple[str, str]]
+    parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
     #: Why its interval may hold less often than it says.
@@ -244,7 +244,7 @@ def explained(
     scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
 ) -> list[Explained]:
     kind = the_type(task_type)
-    options = kind.checked_options(evaluation.options)
+    options = kind.checked_options(evaluation.options, builds=False)
     printed = printed_options(entailment.with_labels(evaluation.options, "LABELS"))
     described = []
     for score in scores:
@@ -307,10 +307,10 @@ def definition(metric: Metric) -> str:
     return " ".join(text.replace("*", "").split())
 
 
-def signature_parts(signature: str) -> list[tuple[str, str]]:
+def signature_parts(signature: str) -> tuple[tuple[str, str], ...]:
     head, *rest = signature.split("|")
     pairs = [part.partition(":") for part in rest]
-    return [("metric", head), *((name, value) for name, _, value in pairs)]
+    return ("metric", head), *((name, value) for name, _, value in pairs)
 
 
 class Bin(NamedTuple):

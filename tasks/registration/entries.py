@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit, instants, plain_text, refusals
+from citeboard.core.database import Prepared
 from citeboard.core.models import AuditEntry
 from citeboard.teams import membership
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
@@ -281,8 +282,11 @@ class NotTheTerms(refusals.Refused):
     """The version that was accepted is not the one that holds; the message says so."""
 
 
+_terms = Prepared(lambda season: Terms.objects.filter(season=season).order_by("-number")[:1])
+
+
 def current_terms(season: Season) -> Terms | None:
-    return Terms.objects.filter(season=season).order_by("-number").first()
+    return next(iter(_terms(season.pk)), None)
 
 
 def acceptance_of(terms: Terms, user: object) -> TermsAcceptance | None:

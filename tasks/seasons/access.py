@@ -55,7 +55,7 @@ def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
 
 
 def may_organise(user: object, season: Season) -> bool:
-    return Season.objects.organised_by(user).filter(pk=season.pk).exists()
+    return isinstance(user, User) and Season.objects.organised_by(user).filter(pk=season.pk).exists()
 
 
 def staff(user: object) -> User:

@@ -49,11 +49,13 @@ from scoring.stats.people_and_labels import RATINGS
 from scoring.web.boards import sections as parts
 from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, Submission
 from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
+#: In a frame, for what a reader chooses; nobody else knows these words, which are in no page that is sent.
+PLACES = {name: secrets.token_hex() for name in ("address", "newest_href", "standings")}
 
 
 @require_safe
@@ -136,18 +138,14 @@ def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery) -> str
     if not (page.shows_ranks and page.board.rows) or request.COOKIES.get("messages"):
         return render_to_string(TEMPLATE, context, request)
     key = (page.first_chart is None, *notices())
-    kept = facts.frames.get(key)
-    if kept is None:
-        places = {name: secrets.token_hex() for name in ("address", "newest_href", "standings")}
+    frame = facts.frames.get(key)
+    if frame is None:
         around = BoardPage(facts=facts, query=query)
-        vars(around).update(places)
-        kept = render_to_string(TEMPLATE, {**context, "page": around}, request), places
-        facts.frames[key] = kept
-    frame, places = kept
-    own = render_to_string("boards/_standings.html", context)
-    frame = frame.replace(places["address"], escape(page.address))
-    frame = frame.replace(places["newest_href"], escape(page.newest_href))
-    return frame.replace(places["standings"], own)
+        vars(around).update(PLACES)
+        frame = facts.frames[key] = render_to_string(TEMPLATE, {**context, "page": around}, request)
+    frame = frame.replace(PLACES["address"], escape(page.address))
+    frame = frame.replace(PLACES["newest_href"], escape(page.newest_href))
+    return frame.replace(PLACES["standings"], render_to_string("boards/_standings.html", context))
 
 
 @dataclass(frozen=True)
@@ -156,8 +154,8 @@ class BoardFacts:
 
     board: Board
     writers: Writers = field(init=False)
-    #: What stands around the rows, as visitors see it, and in it the places of what a reader's choices change.
-    frames: dict[object, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    #: What stands around the rows, as visitors see it, with `PLACES` in it.
+    frames: dict[object, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         name_as(self.phase.task)
@@ -295,6 +293,75 @@ class Toggle(NamedTuple):
     label: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """What a reader can choose. The controls show nothing else, so that they are kept for the next board."""
+
+    query: BoardQuery
+    task: Sequence[str]  # slugs of its season, and of its own
+    rules: str | None
+    rules_offered: Sequence[str]
+    numbers: tuple[int, int]  # of main columns, and of all; none where no scores are shown
+    kinds: frozenset[str]
+    has_published: bool
+    has_paper_view: bool
+    marks: Sequence[tuple[str, str]]
+    declared: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    unit: str
+    separation: comparisons.Separation | None
+
+    @cached_property
+    def address(self) -> str:
+        return self.query.with_().removesuffix("?")
+
+    @property
+    def rule_sets(self) -> list[Choice]:
+        return self.query.choices("rules", self.rules_offered, self.rules, sort=RANK)
+
+    @property
+    def ways(self) -> list[Choice]:
+        return self.query.choices("by", comparisons.WAYS, self.query.by, lambda way: str(BY[way]))
+
+    @property
+    def toggles(self) -> list[Toggle]:
+        query = self.query
+        offered = [
+            (Submission.Kind.BASELINE in self.kinds, "baselines", "baselines", _("baselines")),
+            (Submission.Kind.HUMAN in self.kinds, "human", "human-line", _("the human line")),
+            (self.has_published, "reported", "reported", _("published results")),
+        ]
+        toggles = [
+            Toggle(element, query.with_(**{name: not getattr(query, name)}), getattr(query, name), label)
+            for is_offered, name, element, label in offered
+            if is_offered
+        ]
+        for name, words in self.marks:
+            others = tuple(own for own in query.without if own != name)
+            is_shown = len(others) == len(query.without)
+            href = query.with_(without=(*others, name) if is_shown else others)
+            toggles.append(Toggle(f"mark-{name}", href, is_shown, words))
+        return toggles
+
+    @cached_property
+    def columns(self) -> list[Choice]:
+        main, number = self.numbers
+        if number == main:
+            return []
+        words = (_("main (%(number)s)") % {"number": main}, _("all %(number)s") % {"number": number})
+        return [
+            Choice(name, label, self.query.with_(all_columns=is_all), is_all == self.query.all_columns)
+            for name, label, is_all in zip(("main", "all"), words, (False, True), strict=True)
+        ]
+
+    @property
+    def carried(self) -> list[tuple[str, str]]:
+        return self.query.pairs(text="", declared=())
+
+    @property
+    def all_href(self) -> str:
+        return self.query.with_(text="", declared=())
+
+
 @dataclass(frozen=True)
 class BoardPage:
     """What a reader sees of the board's ``facts``; ``teams`` are the slugs of the reader's own."""
@@ -313,7 +380,7 @@ class BoardPage:
 
     @cached_property
     def address(self) -> str:
-        return self.query.with_().removesuffix("?")
+        return self.controls.address
 
     @property
     def shows_scores(self) -> bool:
@@ -352,68 +419,25 @@ class BoardPage:
     def counting_words(self) -> str:
         return self.phase.get_counting_display().removesuffix(" of a team")
 
-    # -- What a reader can choose
-
-    @property
-    def rule_sets(self) -> list[Choice]:
-        return self.query.choices("rules", self.phase.task.rules, self.board.rules, sort=RANK)
-
-    @property
-    def ways(self) -> list[Choice]:
-        return self.query.choices("by", comparisons.WAYS, self.query.by, lambda way: str(BY[way]))
-
-    @property
-    def toggles(self) -> list[Toggle]:
-        query = self.query
-        offered = [
-            (any(row.is_baseline for row in self.board.rows), "baselines", "baselines", _("baselines")),
-            (any(row.is_human for row in self.board.rows), "human", "human-line", _("the human line")),
-            (bool(self.phase.task.published), "reported", "reported", _("published results")),
-        ]
-        toggles = [
-            Toggle(element, query.with_(**{name: not getattr(query, name)}), getattr(query, name), label)
-            for is_offered, name, element, label in offered
-            if is_offered
-        ]
-        for name, words in self.facts.marks.items():
-            others = tuple(own for own in query.without if own != name)
-            is_shown = len(others) == len(query.without)
-            href = query.with_(without=(*others, name) if is_shown else others)
-            toggles.append(Toggle(f"mark-{name}", href, is_shown, words))
-        return toggles
-
     @cached_property
-    def columns(self) -> list[Choice]:
-        number, main = len(self.board.filled), len(self.board.main)
-        if not self.shows_scores or number == main:
-            return []
-        words = (_("main (%(number)s)") % {"number": main}, _("all %(number)s") % {"number": number})
-        return [
-            Choice(name, label, self.query.with_(all_columns=is_all), is_all == self.query.all_columns)
-            for name, label, is_all in zip(("main", "all"), words, (False, True), strict=True)
-        ]
-
-    @property
-    def carried(self) -> list[tuple[str, str]]:
-        return self.query.pairs(text="", declared=())
-
-    @property
-    def all_href(self) -> str:
-        return self.query.with_(text="", declared=())
-
-    @cached_property
-    def declared_facts(self) -> dict[str, list[tuple[str, str, bool]]]:
-        """Of the rows that this reader sees, by field: each fact, its words, and whether it is asked for."""
-        return {
-            label: [(fact, words, fact in self.query.declared) for fact, words in facts.items()]
-            for label, facts in self.facts.declared.items()
-        }
-
-    @property
-    def has_paper_view(self) -> bool:
-        """Papers print tables of the built-in types, and of tasks that say so."""
-        task = self.phase.task
-        return self.shows_scores and bool(task.published or not task.declaration_id)
+    def controls(self) -> Controls:
+        board, task, facts = self.board, self.phase.task, self.facts
+        published = bool(task.published)
+        return Controls(
+            query=self.query,
+            task=(task.season.slug, task.slug),
+            rules=board.rules,
+            rules_offered=tuple(task.rules) if self.shows_scores and len(task.rules) > 1 else (),
+            numbers=(len(board.main), len(board.filled)) if self.shows_scores else (0, 0),
+            kinds=frozenset(row.kind for row in board.rows),
+            has_published=published,
+            # Papers print tables of the built-in types, and of tasks that say so.
+            has_paper_view=self.shows_scores and (published or not task.declaration_id),
+            marks=tuple(facts.marks.items()),
+            declared=tuple((label, tuple(words.items())) for label, words in facts.declared.items()),
+            unit=task.unit,
+            separation=board.separation,
+        )
 
     # -- The table
 

@@ -31,7 +31,7 @@ from tasks.models import Phase
 from tasks.seasons.access import may_organise
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Section:
     """``name`` is that of its address; ``link`` and ``rest`` stand on the board page until it is fetched."""
 

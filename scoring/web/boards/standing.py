@@ -1,5 +1,6 @@
 """One row of a board: all its numbers, each with its signature."""
 
+import datetime as dt
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
+from citeboard.core.database import Prepared
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
 from scoring.board import cache, counting, gold_changes, open_gold, public_results, standings, visibility
@@ -23,7 +25,7 @@ from scoring.exchange import citations, data_sets
 from scoring.exchange.results import place, site_address
 from scoring.human.outcome import rated
 from scoring.metrics.entailment import stored_model
-from scoring.models import Evaluation, Receipt
+from scoring.models import Evaluation, Receipt, Score
 from scoring.runs import claims, results
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
@@ -40,7 +42,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
-    run = Submission.objects.get(pk=submission)
+    [run] = open_gold.stored_run(submission)
     run.phase = phase
     groups = [*_numbers(board, run), *rated(phase, run, board.frozen_at)]
     shows_instances = rights_to(run, request.user) is not None
@@ -63,7 +65,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "groups": groups,
         "place": board.place_of(row),
         "recomputations": recomputations(phase, request.user, run, board.gold),
-        "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
+        "has_receipts": bool(_receipts(submission)),
         "gives_gold": open_gold.may_have_gold(phase, request.user),
         "gives_labels": bool(data_sets.open_labels(phase, request.user)),
         "confirmation": confirmation,
@@ -78,13 +80,31 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, list[results.Explained]]]:
     task = board.phase.task
-    known = Evaluation.objects.known_at(board.frozen_at).filter(submission=run, gold=board.gold)
-    newest = {own.rules: own for own in known.order_by("id").prefetch_related("scores")}
+    assert board.gold is not None
+    newest = _by_rules(board.gold, run, board.frozen_at)
     return [
-        (rules, results.explained(own.scores.all(), own, task.type, run.neutral_filename))
+        (rules, results.explained(_scores(own), own, task.type, run.neutral_filename))
         for rules in task.rules
         if (own := newest.get(rules))
     ]
+
+
+_receipts = Prepared(lambda run: Receipt.objects.filter(evaluation__submission=run).only("pk")[:1])
+_evaluations = Prepared(lambda gold, run: Evaluation.objects.filter(gold=gold, submission=run).order_by("id"))
+_scores_of = Prepared(lambda evaluation: Score.objects.filter(evaluation=evaluation))
+
+
+def _by_rules(gold: Gold, run: Submission, at: dt.datetime | None = None) -> dict[str, Evaluation]:
+    """The newest of each rule set, of those `known_at` the instant."""
+    found = _evaluations(gold.pk, run.pk)
+    return {own.rules: own for own in found if at is None or (own.replaced_at or own.created_at) <= at}
+
+
+def _scores(evaluation: Evaluation) -> list[Score]:
+    scores = _scores_of(evaluation.pk)
+    for score in scores:
+        score.evaluation = evaluation
+    return scores
 
 
 GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
@@ -139,12 +159,11 @@ def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | N
     """How to get the run's numbers under each rule set; without a command ``lacking`` says why."""
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
-    found = Evaluation.objects.filter(submission=run, gold=gold).order_by("id").prefetch_related("scores")
-    by_rules = {evaluation.rules: evaluation for evaluation in found}
+    by_rules = _by_rules(gold, run)
     recomputed = []
     for rules in phase.task.rules:
         evaluation = by_rules.get(rules)
-        score = evaluation.scores.first() if evaluation else None
+        score = next(iter(_scores(evaluation)), None) if evaluation else None
         if evaluation is None or score is None:
             continue
         named = [name for name, value in evaluation.options.items() if Path(value).is_absolute()]
@@ -161,7 +180,7 @@ def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | N
                 gold=[GOLD],
                 run=run.neutral_filename,
             )
-            whole = _whole(phase, run, evaluation.gold, command)
+            whole = _whole(phase, run, gold, command)
             recomputed.append({"rules": rules, "command": whole})
             continue
         recomputed.append({"rules": rules, "lacking": lacking})

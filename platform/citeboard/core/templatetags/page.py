@@ -1,6 +1,6 @@
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -88,6 +88,17 @@ def words_of_scripts() -> SafeString:
 @register.simple_tag
 def english() -> SafeString:
     return SafeString("" if get_language() == middleware.ENGLISH else ' lang="en"')
+
+
+@register.simple_tag
+def cached(template: str, **shown: object) -> SafeString:
+    """Includes what shows these values and nothing else, rendered once for all pages of the language."""
+    return rendered(get_language(), template, tuple(shown), *shown.values())
+
+
+@lru_cache(maxsize=1000, typed=True)
+def rendered(_language: str | None, template: str, names: Sequence[str], *values: object) -> SafeString:
+    return render_to_string(template, dict(zip(names, values, strict=True)))
 
 
 @register.simple_tag
