@@ -279,11 +279,7 @@ def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
     """The board that others saw under the same facts: nothing of it may be changed."""
     audience = visible.audience_of(phase, viewer)
     facts = phase_facts(phase, audience)
-    named = (
-        []
-        if visible.shows_teams(phase, audience)
-        else sorted(teams_of(viewer).values_list("slug", flat=True))
-    )
+    named = () if visible.shows_teams(phase, audience) else visible.viewer_of(viewer).teams
     key = f"standing:{digest_of(get_language(), facts, named, rules)}"
     board: Board | None = caches["boards"].get(key)
     if board is None:
@@ -315,10 +311,7 @@ def checked(phase: Phase, rules: str | None) -> str | None:
 
 def rank(rows: list[Row]) -> None:
     """Equal values share a rank, and the next one counts all before it (1, 1, 3); undefined come last."""
-    keys = {
-        id(row): (row.value is None, -significant(row.value) if row.value is not None else 0.0)
-        for row in rows
-    }
+    keys = {id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows}
     rows.sort(key=lambda row: (not row.is_comparable, *keys[id(row)], row.submitted_at))
     place = 0
     before: Row | None = None
@@ -398,11 +391,7 @@ def _scored(board: Board) -> tuple[Mapping[int, Scored], list[Column]]:
     nothing: tuple[dict[int, Scored], Counter[int], list[Column], Mapping[int, str]] = {}, Counter(), [], {}
     kept, counted, columns, names = caches["boards"].get(key, nothing)
     scorings = {row.evaluation: row.scoring for row in board.rows}
-    scored = {
-        number: own
-        for number, scoring in scorings.items()
-        if (own := kept.get(number)) and own.scoring == scoring
-    }
+    scored = {number: own for number, own in kept.items() if own.scoring == scorings.get(number)}
     fresh: dict[int, dict[int, Cell]] = {}
     make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
     for evaluation, score, signature, value, low, high in scores_of([*(scorings.keys() - scored.keys())]):
@@ -426,18 +415,14 @@ def _fill(board: Board) -> None:
     scored, columns = _scored(board)
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
-        Column(
-            column.metric, column.metric, column.key, column.scale, higher_is_better=True, position=position
-        )
-        for position, column in enumerate(rated, start=HUMAN_COLUMNS)
+        Column(human.metric, human.metric, human.key, human.scale, higher_is_better=True, position=position)
+        for position, human in enumerate(rated, start=HUMAN_COLUMNS)
     ]
     board.columns = [*columns[:1], *rating_columns, *columns[1:]]
     undefined = [score for own in scored.values() for score in own.undefined]
     why: dict[int, tuple[bool, str]] = {}
     if undefined:
-        of_these = (
-            Score.objects.filter(id__in=undefined).filter(Q(is_infinite=True) | ~Q(withheld="")).order_by()
-        )
+        of_these = Score.objects.filter(Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined).order_by()
         why = {
             score: (own, reason)
             for score, own, reason in of_these.values_list("id", "is_infinite", "withheld")
@@ -493,18 +478,9 @@ def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int
     columns = []
     for key, head in heads.items():
         higher_is_better, is_exchangeable = _traits(head.metric, board.rules or "", task.type, options)
-        columns.append(
-            Column(
-                name=names[key],
-                metric=head.metric,
-                key=key,
-                scale=head.scale,
-                higher_is_better=higher_is_better,
-                position=head.position,
-                is_ranking=head.metric == ranking and leading[head.metric] == key,
-                is_exchangeable=is_exchangeable,
-            )
-        )
+        is_ranking = head.metric == ranking and leading[head.metric] == key
+        facts = (head.scale, higher_is_better, head.position, is_ranking, is_exchangeable)
+        columns.append(Column(names[key], head.metric, key, *facts))
     columns.sort(
         key=lambda column: (not column.is_ranking, column.position, column.name != column.metric, column.key)
     )

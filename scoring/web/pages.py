@@ -1,7 +1,7 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -51,6 +51,11 @@ R = TypeVar("R", bound=HttpResponseBase)
 def page(address: str, view: View, name: str, **given: str) -> URLPattern:
     """A line of the site's addresses; ``given`` is what the view is called with beside what stands in it."""
     return path(address, view, given, name=name)
+
+
+def in_forms(address: str, view: View, name: str, forms: Iterable[str]) -> list[URLPattern]:
+    """The same in several forms, which end the address and the name."""
+    return [page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms]
 
 
 class SignedInRequest(HttpRequest):

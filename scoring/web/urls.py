@@ -6,7 +6,7 @@ from scoring.acts.runs import CHANGES
 from scoring.exchange.formats import FORMATS
 from scoring.web import account, annotate, guides, harvesting, operate, teams
 from scoring.web.boards import board, classes, files, sections, standing
-from scoring.web.pages import page
+from scoring.web.pages import in_forms, page
 from scoring.web.runs import compare, instances, submission, upload
 from scoring.web.seasons import messages, overview, papers, trying
 
@@ -27,7 +27,7 @@ of_phase = [
     page("snapshots/<slug:digest>/board.bib", files.snapshot_bib, "snapshot-bib"),
     page("teams/<slug:slug>/badge.svg", files.team_badge, "team-badge"),
     page("teams/<slug:slug>/systems/<slug:system>/badge.svg", files.team_badge, "team-system-badge"),
-    *(page(f"classes.{form}", files.classes_file, f"classes-{form}", form=form) for form in files.CLASSES),
+    *in_forms("classes", files.classes_file, "classes", files.CLASSES),
     page("classes.tex", files.classes_tex, "classes-tex"),
     page("changes/", standing.changes_of_gold, "gold-changes"),
     page("confidence/", sections.confidence, "confidence"),
@@ -37,10 +37,7 @@ of_phase = [
     page("paper/", sections.paper, "board-paper"),
     page("outside/", sections.outside, "outside"),
     page("human-evaluation/", files.data_sheet, "human-data-sheet"),
-    *(
-        page(f"human-evaluation.{form}", files.data_sheet_file, f"human-data-sheet-{form}", form=form)
-        for form in files.FORMS
-    ),
+    *in_forms("human-evaluation", files.data_sheet_file, "human-data-sheet", files.FORMS),
     page("against/", sections.pairings, "pairings"),
     page("compare/", compare.compare, "compare"),
     page("compare/instances/", instances.compare_instances, "compare-instances"),
@@ -100,10 +97,7 @@ urlpatterns = [
     page("seasons/<slug:season>/submit/", upload.season_upload, "season-upload"),
     # Nor this.
     page("seasons/<slug:season>/overall/", papers.overall, "overall"),
-    *(
-        page(f"seasons/<slug:season>/overall.{form}", papers.overall_file, f"overall-{form}", form=form)
-        for form in papers.FORMS
-    ),
+    *in_forms("seasons/<slug:season>/overall", papers.overall_file, "overall", papers.FORMS),
     page("submissions/together/<int:pk>/", upload.bundle, "bundle"),
     page("seasons/<slug:season>/<slug:task>/", overview.task, "task"),
     page("metrics", operate.metrics, "metrics"),
@@ -144,14 +138,8 @@ urlpatterns = [
     page("published/<slug:key>/", papers.paper, "paper"),
     page("published/<slug:key>/paper.bib", files.paper_bib, "paper-bib"),
     page("published/seasons/<slug:season>/", papers.reproduced, "reproduced"),
-    *(
-        page(
-            f"seasons/<slug:season>/<slug:task>/published.{form}",
-            papers.published_file,
-            f"published-{form}",
-            form=form,
-        )
-        for form in papers.PUBLISHED
+    *in_forms(
+        "seasons/<slug:season>/<slug:task>/published", papers.published_file, "published", papers.PUBLISHED
     ),
     page("annotate/", annotate.own_sheets, "annotations"),
     page("annotate/<int:sheet>/", annotate.annotate, "annotate"),

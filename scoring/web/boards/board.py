@@ -345,12 +345,11 @@ class Controls:
     @cached_property
     def columns(self) -> list[Choice]:
         main, number = self.numbers
-        if number == main:
-            return []
         words = (_("main (%(number)s)") % {"number": main}, _("all %(number)s") % {"number": number})
         return [
             Choice(name, label, self.query.with_(all_columns=is_all), is_all == self.query.all_columns)
             for name, label, is_all in zip(("main", "all"), words, (False, True), strict=True)
+            if number != main
         ]
 
     @property
