@@ -269,7 +269,7 @@ def save_statistics(
         "cluster_names": scores.cluster_names,
     }
     arrays: dict[str, NDArray[Any]] = {f"statistic:{key}": rows for key, rows in scores.matrices.items()}
-    arrays |= {f"classes:{name}": column.codes for name, column in columns.items()}
+    arrays |= {f"classes:{name}": column.codes.astype(np.int32) for name, column in columns.items()}
     arrays |= packed(details or {}, scores.unit_names)
     if scores.clusters is not None:
         arrays["clusters"] = scores.clusters

@@ -6,7 +6,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]
+Codes = NDArray[np.int32] | NDArray[np.int8]
+LABELS_IN_A_BYTE = 127
 
 #: A row that its dimension has no class for.
 NO_CLASS = -1
@@ -116,7 +117,10 @@ def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> 
     """Classes from codes of labels as they came."""
     first = {label: place for place, label in enumerate(order)}
     places = sorted(range(len(labels)), key=lambda at: (first.get(labels[at], len(first)), labels[at]))
-    renumbered = np.empty(len(labels) + 2, dtype=np.int32)
+    # A million rows in many dimensions: most have few labels.
+    renumbered: NDArray[Any] = np.empty(
+        len(labels) + 2, dtype=np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
+    )
     renumbered[places] = np.arange(len(labels))
     # A negative code counts from the end, where it stands itself.
     renumbered[NO_CLASS], renumbered[OUTSIDE] = NO_CLASS, OUTSIDE

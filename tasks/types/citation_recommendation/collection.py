@@ -2,8 +2,8 @@
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from json.encoder import encode_basestring
-from operator import getitem
+from itertools import repeat
+from json.encoder import encode_basestring as _text
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tasks.types.base import Index, Options, Pairs, Split
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR, cuts, longest
 from tasks.types.columns import NO_CLASS, OUTSIDE
 from tasks.types.files import Files, InputFile
+from tasks.types.plain_lines import BLOCK, NotPlain, plain_blocks, plain_names
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
@@ -32,10 +33,13 @@ SHOWN_OF_CANDIDATE = (
 def read_gold(files: Files, options: Options) -> Split:
     """The contexts with their gold. Raises InputRefused with all that is wrong."""
     candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
-    reader = _Reader({name: number for number, name in enumerate(candidates)})
+    numbers = {name: number for number, name in enumerate(candidates)}
+    reader = _Reader(numbers)
     problems: list[Problem] = []
     file = records.the_file(files, CONTEXTS, "the contexts")
-    reader.read(records.Rows(file, problems))
+    if not reader.read_plain(file):
+        reader = _Reader(numbers)
+        reader.read(records.Rows(file, problems))
     if not reader.ids and not problems:
         problems.append(Problem(file=file.shown, message="there are no contexts"))
     refuse(problems)
@@ -123,42 +127,71 @@ class _Reader(records.ContextsBuilder):
         self._judged: ListsBuilder | None = None
         self._grades = array("i")
 
+    def read_plain(self, file: InputFile) -> bool:
+        """By blocks, which is sooner: where each context has one text as its id, its paper and what it cites.
+        Otherwise False, and what was read is to be thrown away.
+        """
+        seen: set[str] = set()
+        try:
+            for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
+                names, papers, cited = (plain_names(block, key) for key in ("id", "citing_id", "cited_id"))
+                seen.update(names)
+                if len(seen) < len(self.ids) + len(block):
+                    return False
+                columns = [[record.get(dimension) for record in block] for dimension in DIMENSIONS]
+                self._add(names, papers, [[own] for own in cited], columns)
+        except (NotPlain, KeyError, TypeError):
+            return False
+        return bool(seen)
+
     def read(self, rows: records.Rows) -> None:
         seen: set[str] = set()
+        waiting: list[tuple[Any, ...]] = []
         for record in rows:
             name, cited = rows.name(record, "id"), rows.names(record, "cited_id")
             if name is None or cited is None:
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
-            grades = rows.grades(record, "grades", cited)
+            grades = rows.grades(record, "grades", cited) if "grades" in record else {}
             if not isinstance(record.get(SAMPLED_FOR) or [], list):
                 rows.wrong(f"“{SAMPLED_FOR}” is {kind_found(record[SAMPLED_FOR])}", "a list of dimensions")
             if unknown := [reference for reference in (*cited, *grades) if reference not in self._candidates]:
                 rows.wrong(f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}")
                 continue
             seen.add(name)
-            self._add(record, name, cited, grades)
+            paper = records.label(record, "citing_id") or name
+            waiting.append((name, paper, cited, _classes_of(record), grades))
+            if len(waiting) == BLOCK:
+                self._add_rows(waiting)
+        self._add_rows(waiting)
 
-    def _add(
-        self, record: Mapping[str, Any], name: str, cited: Sequence[str], grades: Mapping[str, int]
-    ) -> None:
-        paper = records.label(record, "citing_id") or name
-        values: list[object] = list(map(record.get, DIMENSIONS))
-        if isinstance(sampled := record.get(SAMPLED_FOR), list):
-            values = [record.get(dimension) if dimension in sampled else ... for dimension in DIMENSIONS]
-        codes = self.codes(values)
-        facts = [encode_basestring(name), encode_basestring(paper), records.canonical(cited).decode()]
-        facts.append(f"{{{self._classes_written(codes)}}}")
-        if grades and "grades" in record:
-            facts.append(records.canonical(sorted(grades.items())).decode())
+    def _add_rows(self, waiting: list[tuple[Any, ...]]) -> None:
+        if waiting:
+            names, papers, cited, classes, grades = map(list, zip(*waiting, strict=True))
+            self._add(names, papers, cited, zip(*classes, strict=True), grades)
+            waiting.clear()
+
+    def _add(self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()) -> None:
+        """Contexts with what each has in each dimension, and the grades of each where one has any."""
+        codes = [list(map(own.__getitem__, many)) for own, many in zip(self.numbers, columns, strict=True)]
+        written = map("".join, zip(*map(self._written_of, range(len(codes)), codes), strict=True))
+        facts = [
+            f"[{_text(name)},{_text(paper)},[{','.join(map(_text, own))}],{{{classes[1:]}}}"
+            for name, paper, own, classes in zip(names, papers, cited, written, strict=True)
+        ]
+        if any(grades):
+            texts = [records.canonical(sorted(own.items())).decode() if own else "" for own in grades]
+            facts = [f"{fact},{text}" if text else fact for fact, text in zip(facts, texts, strict=True)]
             if self._judged is None:
                 self._begin_grades()
         if self._judged is not None:
-            self._judged.add([self._candidates[reference] for reference in grades])
-            self._grades.extend(grades.values())
-        gold = [self._candidates[reference] for reference in cited]
-        self.add(name, paper, gold, codes, f"[{','.join(facts)}]".encode())
+            for own, graded in zip(cited, grades or repeat({}), strict=False):
+                judged = graded or dict.fromkeys(own, 1)
+                self._judged.add([self._candidates[reference] for reference in judged])
+                self._grades.extend(judged.values())
+        gold = [self._candidates[reference] for own in cited for reference in own]
+        self.add(names, papers, gold, list(map(len, cited)), codes, [f"{fact}]" for fact in facts])
 
     def _begin_grades(self) -> None:
         """Until now all that was judged is what is cited, with a grade of 1."""
@@ -166,15 +199,11 @@ class _Reader(records.ContextsBuilder):
         self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
         self._judged.extend(before.lengths, before.values)
 
-    def _classes_written(self, codes: Sequence[int]) -> str:
-        try:
-            return "".join(map(getitem, self._written, codes))[1:]
-        except KeyError:
-            columns = zip(DIMENSIONS, self.numbers, self._written, codes, strict=True)
-            for dimension, numbers, written, code in columns:
-                if code not in written:
-                    written[code] = f',"{dimension}":{encode_basestring(numbers.labels[code])}'
-            return self._classes_written(codes)
+    def _written_of(self, place: int, codes: Sequence[int]) -> list[str]:
+        written = self._written[place]
+        for code in set(codes).difference(written):
+            written[code] = f',"{list(DIMENSIONS)[place]}":{_text(self.numbers[place].labels[code])}'
+        return list(map(written.__getitem__, codes))
 
     def collection(self) -> records.Collection:
         columns = self.columns()
@@ -182,6 +211,14 @@ class _Reader(records.ContextsBuilder):
             grades = np.frombuffer(self._grades, dtype=np.int32)
             columns["gold"] = GradedLists(columns["gold"], self._judged.build(), grades)
         return records.Collection(**columns)
+
+
+def _classes_of(record: Mapping[str, Any]) -> list[Any]:
+    """What a context has in each dimension; `...` where it was not sampled for one."""
+    sampled = record.get(SAMPLED_FOR)
+    within = sampled if isinstance(sampled, list) else DIMENSIONS
+    classes = [record.get(dimension) if dimension in within else ... for dimension in DIMENSIONS]
+    return [None if isinstance(own, list | dict) else own for own in classes]
 
 
 def topics(files: Files) -> Iterator[tuple[str, str]]:

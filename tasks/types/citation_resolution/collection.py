@@ -175,10 +175,11 @@ class _Reader(records.ContextsBuilder):
             section = records.section_class(records.label(record, "section"))
             discipline = self._disciplines.get(paper)
             zone = records.label(record, "zone")
-            codes = self.codes([section, zone, discipline])
+            classes = zip(self.numbers, (section, zone, discipline), strict=True)
             facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
             self.paper_of.append(paper)
-            self.add(name, paper, gold, codes, records.canonical(facts))
+            codes = [[own[label]] for own, label in classes]
+            self.add([name], [paper], gold, [len(gold)], codes, [records.canonical(facts).decode()])
 
     def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
         sizes = (len(self._candidates[paper]) for paper in self.paper_of)

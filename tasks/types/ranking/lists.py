@@ -114,7 +114,7 @@ class ListsBuilder:
             self._tied = array("b", bytes(len(self._values)))
         if self._tied is not None:
             self._tied.extend(bytes(len(row)) if tied is None else bytes(tied))
-        self._values.extend(row)
+        self._values.fromlist(list(row))
         self._ends.append(len(self._values))
 
     def extend(
@@ -177,7 +177,8 @@ def index_of(
     first.
     """
     of = None if pool_of is None else list(pool_of)
-    return {"instances": list(instances), "pools": list(map(list, pools)), "pool_of": of}
+    names = instances if isinstance(instances, list) else list(instances)
+    return {"instances": names, "pools": list(map(list, pools)), "pool_of": of}
 
 
 class Choices:
@@ -205,6 +206,11 @@ class Choices:
         if row is not None:
             self._next = row + 1
         return row
+
+    @property
+    def shared(self) -> dict[str, int] | None:
+        """The candidates of all instances with their numbers, where they are the same ones."""
+        return self.candidates(0) if self._pool_of is None else None
 
     def pool(self, row: int) -> list[str]:
         """The candidates of an instance in their order."""

@@ -1,13 +1,12 @@
 """Rows of JSON lines that gold and collections are made of, with what each field must be."""
 
-import hashlib
 import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
-from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def canonical(content: object) -> bytes:
 
 
 def digest_of(*parts: bytes) -> bytes:
-    return hashlib.sha256(b"".join(parts)).digest()
+    return sha256(b"".join(parts)).digest()
 
 
 def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
@@ -210,36 +209,41 @@ class ContextsBuilder:
         self.gold = ListsBuilder()
         self._dimensions = dimensions
         self._papers, self.numbers = LabelNumbers(), [LabelNumbers() for _ in dimensions]
-        #: Of one context behind the other: the paper's; those of its dimensions.
-        self._paper_codes, self._codes = array("i"), array("i")
+        #: Of one context behind the other: the paper's; by dimension.
+        self._paper_codes, self._codes = array("i"), [array("i") for _ in dimensions]
 
-    def codes(self, values: Sequence[object]) -> list[int]:
-        """Of what a context has in each dimension."""
-        try:
-            return list(map(getitem, self.numbers, values))
-        except TypeError:
-            # Lists and objects are no keys, and no labels either.
-            labels = (None if isinstance(value, list | dict) else value for value in values)
-            return list(map(getitem, self.numbers, labels))
-
-    def add(self, name: str, paper: str, gold: Sequence[int], codes: Sequence[int], facts: bytes) -> None:
-        self.ids.append(name)
-        self._facts += digest_of(facts)
-        self.gold.add(gold)
-        self._paper_codes.append(self._papers[paper])
-        self._codes.extend(codes)
+    def add(
+        self,
+        names: Sequence[str],
+        papers: Sequence[str],
+        gold: Sequence[int],
+        lengths: Sequence[int],
+        codes: Iterable[list[int]],
+        facts: Iterable[str],
+    ) -> None:
+        """Contexts: how many of the members of ``gold`` each has, and by dimension their codes."""
+        self.ids += names
+        self._facts += b"".join([sha256(own.encode()).digest() for own in facts])
+        self.gold.extend(np.array(lengths, dtype=np.int64), np.array(gold, dtype=np.int32))
+        self._paper_codes.fromlist(list(map(self._papers.__getitem__, papers)))
+        for own, more in zip(self._codes, codes, strict=True):
+            own.fromlist(more)
 
     def facts_digest(self, *others: bytes) -> str:
         """Of the facts, in whatever order they stand in the file, and then of these."""
         facts = np.frombuffer(self._facts, dtype="S32")
         facts.sort()
-        return digest_of(facts.tobytes(), *others).hex()
+        digest = sha256(facts.data)
+        digest.update(b"".join(others))
+        return digest.hexdigest()
 
     def columns(self) -> dict[str, Any]:
         """What a `Collection` is made of."""
-        codes = np.frombuffer(self._codes, dtype=np.int32).reshape(-1, len(self.numbers)).T
-        columns = zip(self._dimensions.items(), self.numbers, codes, strict=True)
-        classes = {name: in_order(own.labels, column, order) for (name, order), own, column in columns}
+        # Each goes as it is taken: memory has no second copy of all.
+        classes = {
+            name: in_order(own.labels, np.asarray(self._codes.pop(0), dtype=np.int32), order)
+            for (name, order), own in zip(self._dimensions.items(), self.numbers, strict=True)
+        }
         return {
             "ids": self.ids,
             "gold": self.gold.build(),

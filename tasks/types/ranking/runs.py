@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
+from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.lists import NO_ROW, STEP, Choices, Lists, ListsBuilder, Numbers, blocks
 from tasks.types.run_forms import FORMS
@@ -32,7 +33,6 @@ def read_ranked_run(files: Files, index: Index, limits: RunLimits) -> tuple[Rank
     """The rankings, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems(counts=MAX_COUNTED)
     choices = Choices(index)
-    gathering = Gathering(choices)
     readable = []
     for file in files:
         if not file.stem.lower().startswith("readme"):
@@ -41,7 +41,10 @@ def read_ranked_run(files: Files, index: Index, limits: RunLimits) -> tuple[Rank
             problems.append(file.problem("passed over: it holds no rankings", FORMS, fatal=False))
     if not readable:
         problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
+    gathering = Gathering(choices)
     try:
+        if len(readable) == 1 and (plain := read_plain_run(readable[0], choices, limits)):
+            gathering, readable = plain, []
         for file in readable:
             read = read_json_run if _is_json(file) else read_trec_run
             read(file, gathering, limits, problems)
@@ -97,6 +100,31 @@ def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
         for _, line in named_lines([(name, record)], choices.rows, gathering, form, problems):
             for fault in faults:
                 line.wrong(*fault)
+
+
+def read_plain_run(file: InputFile, choices: Choices, limits: RunLimits) -> Gathering | None:
+    """JSON lines by blocks, which is sooner: where all instances share a pool, and each line is a list of
+    candidates without scores.
+    """
+    if choices.shared is None or limits.declares or not _is_json(file):
+        return None
+    gathering, number_of = Gathering(choices), choices.shared.__getitem__
+    longest = len(choices.shared) if limits.longest is None else limits.longest
+    try:
+        for block in plain_blocks(file, ("scores",)):
+            rows = list(map(choices.row_of, plain_names(block, limits.form.id)))
+            known = [row for row in rows if row is not None and not gathering.is_answered(row)]
+            ranked: list[list[str]] = [record[limits.key] for record in block]
+            if len(set(known)) < len(block) or set(map(type, ranked)) != {list}:
+                return None
+            numbers = np.fromiter(map(number_of, chain.from_iterable(ranked)), dtype=np.int32)
+            lengths = list(map(len, ranked))
+            if max(lengths) > longest or list(map(len, map(set, ranked))) != lengths:
+                return None
+            gathering.extend(np.array(known), np.array(lengths), numbers, kept=limits.kept)
+    except (NotPlain, KeyError, TypeError):
+        return None
+    return gathering
 
 
 def _ranking(
@@ -264,11 +292,8 @@ class _Columns:
             for place in np.flatnonzero(rows[begins] < MAX_SHOWN).tolist():
                 begin = begins[place]
                 self._gathering.keep_scores(rows[begin], scores[begin : begin + lengths[place]])
-            if self._limits.kept is not None:
-                is_kept = np.arange(len(rows)) - np.repeat(begins, lengths) < self._limits.kept
-                documents, tied = documents[is_kept], tied[is_kept]
-                lengths = np.minimum(lengths, self._limits.kept)
-            self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied)
+            kept = self._limits.kept
+            self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied, kept=kept)
 
     def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
@@ -439,9 +464,14 @@ class Gathering:
         self.ties += 0 if tied is None else sum(tied)
 
     def extend(
-        self, rows: NDArray[np.intp], lengths: NDArray[np.int64], values: Numbers, tied: NDArray[np.bool_]
-    ) -> None:
-        """Add many lists at once."""
+        self, rows: NDArray[np.intp], lengths: NDArray[np.int64], values: Numbers,
+        tied: NDArray[np.bool_] | None = None, *, kept: int | None = None,
+    ) -> None:  # fmt: skip
+        """Add many lists at once, of each so many members."""
+        if kept is not None and lengths.max(initial=0) > kept:
+            is_kept = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < kept
+            values, tied = values[is_kept], None if tied is None else tied[is_kept]
+            lengths = np.minimum(lengths, kept)
         np.frombuffer(self._answered, dtype=np.uint8)[rows] = 1
         self._rows.frombytes(rows.astype(np.int32).tobytes())
         self._builder.extend(lengths, values, tied)
