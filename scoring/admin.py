@@ -23,7 +23,7 @@ class ScoreInline(PartsInline):
 @admin.register(Evaluation)
 class EvaluationAdmin(FactsAdmin):
     list_display = ["submission", "phase", "team", "rules", "gold", "rank_value", "created_at"]
-    list_filter = ["phase__task__season", "rules"]
+    list_filter = ["phase__task__season"]
     list_select_related = ["submission", "phase", "team", "gold__task"]
     search_fields = ["submission__system", "team__name", "run_sha256"]
     inlines = [ScoreInline]

@@ -189,7 +189,7 @@ class SubmissionAdmin(FactsAdmin):
 @admin.register(Job)
 class JobAdmin(FactsAdmin):
     list_display = ["kind", "submission", "gold", "rules", "state", "attempt", "created_at", "finished_at"]
-    list_filter = ["kind", "state", "rules"]
+    list_filter = ["kind", "state"]
     list_select_related = ["submission", "gold__task"]
     search_fields = ["trace", "reason"]
     ordering = ["-id"]

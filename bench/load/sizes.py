@@ -28,7 +28,7 @@ def main() -> None:
     found = {}
     for size in sorted(given.runs):
         command = [sys.executable, __file__, "--topology", given.topology, "--runs", str(size)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found[size] = json.loads(done.stdout.splitlines()[-1])
     few, many = min(found), max(found)
     for name, (queries, rows, seconds) in found[few].items():

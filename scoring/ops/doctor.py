@@ -38,7 +38,7 @@ from scoring.receipts.log import current_key, why_lost
 from scoring.worker.entailment_labels import pairs_left, waiting_jobs
 from tasks.jobs.queue_choice import queue_of, why_unserved
 from tasks.jobs.sweeper import last_sweep
-from tasks.models import Gold, Job, Submission, Task
+from tasks.models import Gold, Job, Phase, Submission, Task
 from tasks.seasons.first_organiser import how_to_begin
 from tasks.types import OptionRefused
 
@@ -275,7 +275,9 @@ def _jobs() -> Said:
     bound = dt.timedelta(seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS)
     lost = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__lt=now - bound).count()
     moving = Job.objects.filter(submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING)
-    left = Submission.objects.filter(~Exists(moving), status__in=Submission.MOVING).count()
+    # Phase by phase, along the index of both.
+    runs = Submission.objects.filter(phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING)
+    left = runs.filter(~Exists(moving)).count()
     if lost or left:
         advice = _(
             "`manage.py sweep` sets lost jobs moving, `manage.py rescore` makes those that are missing."

@@ -3,6 +3,7 @@
 import datetime as dt
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from django.db.models import Count, DateField, Exists, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Cast, Coalesce
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.database import database_now
 from scoring.figures import Axis, Bars, Measured, Series
-from tasks.models import Acknowledgement, Gold, Job, Season, Submission
+from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission
 
 Status = Submission.Status
 
@@ -71,8 +72,6 @@ class Progress:
 
 
 def progress_of(season: Season) -> Progress:
-    runs = Submission.objects.filter(phase__task__season=season)
-    sizes = runs.aggregate(n=Count("pk"), size=Coalesce(Sum("size"), 0))
     is_queued = Q(state=Job.State.QUEUED)
     unended = Job.objects.filter(submission__phase__task__season=season)
     unended = unended.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
@@ -83,24 +82,30 @@ def progress_of(season: Season) -> Progress:
     )
     is_scored, is_moving = Q(status=Status.SCORED), Q(status__in=Submission.MOVING)
     # In UTC, as the database keeps and tells it; SQLite would call Python for each row to truncate one.
-    days = runs.filter(team__isnull=False).annotate(day=Cast("submitted_at", DateField())).order_by()
-    rows = days.values("day").annotate(
-        scored=Count("pk", filter=is_scored),
-        moving=Count("pk", filter=is_moving),
-        not_scored=Count("pk", filter=~is_scored & ~is_moving),
+    runs = Submission.objects.filter(phase__in=Phase.objects.filter(task__season=season).values("pk"))
+    days = runs.annotate(day=Cast("submitted_at", DateField())).order_by()
+    is_team = Q(team__isnull=False)
+    by_day = days.values("day").annotate(
+        scored=Count("pk", filter=is_team & is_scored),
+        moving=Count("pk", filter=is_team & is_moving),
+        not_scored=Count("pk", filter=is_team & ~is_scored & ~is_moving),
+        runs=Count("pk"),
+        run_bytes=Coalesce(Sum("size"), 0),
     )
+    rows: list[dict[str, Any]] = [{**row} for row in by_day.order_by("day")]
+    sizes = {name: sum(row.pop(name) for row in rows) for name in ("runs", "run_bytes")}
     return Progress(
-        days=[Day(**row) for row in reversed(rows.order_by("-day")[:DAYS])],
+        days=[day for row in rows if (day := Day(**row)).sent][-DAYS:],
         queues=[Waiting(**row) for row in queues.order_by("queue")],
         times=_times(season),
-        runs=sizes["n"],
-        run_bytes=sizes["size"],
+        **sizes,
     )
 
 
 def _times(season: Season) -> Times | None:
     done = Job.objects.filter(
-        submission__phase__task__season=season,
+        season=season.pk,
+        priority__in=(Job.Priority.NEW, Job.Priority.AGAIN),
         kind=Job.Kind.SCORE,
         state=Job.State.DONE,
         started_at__gt=database_now() - TIMED_WITHIN,

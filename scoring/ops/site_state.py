@@ -34,7 +34,7 @@ from tasks.jobs import tallies
 from tasks.jobs.mails import MailState, mail_state
 from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
-from tasks.models import Job, Submission, WorkerGroup
+from tasks.models import Job, Phase, Submission, WorkerGroup
 
 #: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
 EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
@@ -233,7 +233,9 @@ class _Rows(Collector):
         for queue, number in sorted((dict.fromkeys(queues, 0) | leases_lost()).items()):
             lost.add_metric([queue], number)
         yield lost
-        by_status = Submission.objects.order_by().values_list("status").annotate(n=Count("pk"))
+        # Phase by phase, along the index of both.
+        of_phases = Submission.objects.filter(phase__in=Phase.objects.values("pk")).order_by()
+        by_status = of_phases.values_list("status").annotate(n=Count("pk"))
         ended = by_status.exclude(status__in=Submission.MOVING)
         runs = dict.fromkeys(Submission.Status.values, 0)
         runs |= dict(_counted_once_a_minute("runs", lambda: list(ended)))

@@ -60,6 +60,7 @@ def test_times_are_those_of_the_scorings_of_a_week(client, phase):
     run = boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5)
     ended = timezone.now()
     times = {"state": "done", "kind": "score", "rules": "corrected", "finished_at": ended}
+    times["season"] = phase.task.season_id
     Job.objects.filter(submission=run).delete()
     for number, (waited, took) in enumerate([(1, 2), (3, 10), (100, 4)]):
         begun = ended - dt.timedelta(seconds=took)

@@ -52,6 +52,9 @@ class NotedAdmin(CreatedElsewhere):
 
 
 class FactsAdmin(CreatedElsewhere):
+    # Of many they are counted once, as far as they are listed.
+    show_full_result_count = False
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 

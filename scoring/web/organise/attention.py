@@ -266,9 +266,9 @@ def _same_files(season: Season) -> Concern:
     copied = scored.filter(answers_digest__in=answers.values("answers_digest"))
     copied = copied.filter(Exists(alike.exclude(team=OuterRef("team"))))
     same_bytes = runs.filter(Exists(others.exclude(team=OuterRef("team"))), sha256__in=shared)
-    same = runs.filter(Q(pk__in=same_bytes.values("pk")) | Q(pk__in=copied.values("submission"))).order_by(
-        "sha256", "submitted_at"
-    )
+    # Looked for once: both databases would do it for each way in which a run may be one of them.
+    found = {*same_bytes.values_list("pk", flat=True), *copied.values_list("submission", flat=True)}
+    same = runs.filter(pk__in=found).order_by("sha256", "submitted_at")
     return Concern.of_rows(
         "same-files",
         _("The same file, or the same answers, from several teams"),

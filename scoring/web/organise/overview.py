@@ -33,13 +33,15 @@ NO_TEAM = "baselines"
 
 @pages.helpers.page("organise/overview.html", "overview")
 def organise(request: HttpRequest, season: Season) -> pages.Answer:
-    runs = Submission.objects.filter(phase__task__season=season, team__isnull=False)
+    of_season = Submission.objects.filter(phase__in=Phase.objects.filter(task__season=season).values("pk"))
     return {
         "concerns": concerns(season),
         "acknowledged": season_progress.acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
         "teams": Registration.objects.filter(season=season).approved().count(),
-        "runs": runs.count(),
-        "moving": runs.filter(status__in=Submission.MOVING).count(),
+        "runs": of_season.filter(team__isnull=False).count(),
+        "moving": of_season.filter(status__in=Submission.MOVING)
+        .exclude(kind__in=Submission.TEAMLESS)
+        .count(),
         **time_line(season),
     }
 
