@@ -34,6 +34,7 @@ def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split
     ("text", "sentences"),
     [
         ("It rains. It pours.", ["It rains.", "It pours."]),
+        ("We count 3. iPhones are 4.", ["We count 3. iPhones are 4."]),
         (
             "As Smith et al. (2020) show in Fig. 3. We agree.",
             ["As Smith et al. (2020) show in Fig. 3.", "We agree."],
