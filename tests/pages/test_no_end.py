@@ -3,9 +3,11 @@
 import datetime as dt
 import json
 import tomllib
+from importlib import import_module
 from io import StringIO
 
 import pytest
+from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
@@ -13,7 +15,7 @@ from django.utils import timezone
 
 from citeboard.core import audit
 from citeboard.core.instants import WITHOUT_END
-from tasks.models import Delivery, Phase, Season, Webhook
+from tasks.models import Delivery, Phase, Season, SeasonFile, Webhook
 from tasks.seasons.file.load import change_settings
 from tests import factories
 from tests.api.conftest import API
@@ -160,3 +162,20 @@ def test_no_page_file_or_answer_has_the_date(browser, phase, organiser, tmp_path
         assert "2099" not in b"".join(answer).decode(), page
     for path in tmp_path.rglob("*.*"):
         assert path.suffix == ".whl" or b"2099-" not in path.read_bytes(), path
+
+
+def test_phases_of_before_that_closed_in_2099_by_another_zone_close_at_the_one_instant(tmp_path):
+    factories.make_user(email="ada@example.org")
+    folder = write_season(tmp_path / "season")
+    edit(folder, ("closes = 2090-05-08T23:59:59", "closes = 2099-12-31T23:59:59"))
+    load(folder)
+    of_before = dt.datetime(2099, 12, 31, 22, 59, 59, tzinfo=dt.UTC)
+    Phase.objects.filter(slug="final").update(closes=of_before)
+    file = SeasonFile.objects.get()
+    key = "tasks.1a.phases.final.closes"
+    SeasonFile.objects.update(values={**file.values, key: audit.as_json(of_before)})
+    import_module("tasks.migrations.0058_one_way_to_have_no_end").close_at_one_instant(apps, None)
+    assert Phase.objects.get(slug="final").closes == WITHOUT_END
+    assert load(folder) == ["season small: nothing to change"]
+    edit(folder, ("closes = 2099-12-31T23:59:59", "closes = 2090-05-08T23:59:59"))
+    assert "phase 1a/final: closes changed" in load(folder)

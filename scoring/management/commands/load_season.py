@@ -52,10 +52,11 @@ class Command(BaseCommand):
                 loaded = load(dry_run=options["dry_run"])
                 if options["dry_run"]:
                     rehearsal = rehearsed_load(loaded.season if loaded.season.pk else None, load)
-        except KeyNotKnown as unknown:
-            raise CommandError(f"{unknown}; nothing was loaded", returncode=REFUSED) from unknown
-        except WouldLetOut as early:
-            raise CommandError(f"{early}, by --let-out and --reason", returncode=REFUSED) from early
+        except (KeyNotKnown, WouldLetOut) as refused:
+            more = (
+                "; nothing was loaded" if isinstance(refused, KeyNotKnown) else ", by --let-out and --reason"
+            )
+            raise CommandError(f"{refused}{more}", returncode=REFUSED) from refused
         except LoadConflicts as found:
             self._tell_conflicts(found.conflicts)
             raise CommandError(
