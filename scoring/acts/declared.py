@@ -241,7 +241,6 @@ by_readers, by_helpers, by_organisers, by_members, by_leads = (partial(Act, of=r
 
 class Facts(dict[str, Any]):
     """What words about an act may name: what was filled in, the thing, what is in it and in what was made.
-
     How many were made or moved, `3 runs`, goes by the plural, ``runs``.
     """
 

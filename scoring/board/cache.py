@@ -35,7 +35,6 @@ def phase_page(
     content_type: str = HTML,
 ) -> HttpResponse:
     """``query`` is what the view has read from the address, ``more`` what the page follows from besides.
-
     ``facts`` are those of the phase, where they are known already.
     """
     tag = tag_of(request, query, *(facts or phase_facts(phase, audience)), _person(request), *more)
@@ -89,9 +88,8 @@ def answered(
     content_type: str = HTML,
     seconds: int = SECONDS,
 ) -> HttpResponse:
-    """The page, 304 or a kept body; a page that has a message to show is made for this once.
-
-    The validator of a page that ``hides`` what happened is that of its content: another would tell it.
+    """The page, 304 or a kept body; a page that has a message to show is made for this once. The validator of
+    a page that ``hides`` what happened is that of its content: another would tell it.
     """
     if request.COOKIES.get("messages"):
         return HttpResponse(_made(body), content_type=content_type)

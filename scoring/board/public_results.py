@@ -290,9 +290,8 @@ class Overall:
 
 
 def overall(season: Season, *, counts_absences: bool = False) -> Overall:
-    """Of each task the last phase counts on which everybody sees who of at least two teams has which rank.
-
-    A team's share is over the boards that it is on, or over all where absences count as a last place.
+    """Of each task the last phase counts on which everybody sees who of at least two teams has which rank. A
+    team's share is over the boards that it is on, or over all where absences count as a last place.
     """
     teams: dict[str, OverallRow] = {}
     boards = []
@@ -383,7 +382,6 @@ def _least_leads(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> NDArray[np.float64]:
     """``[i, j]``: by how much at least the share of row i is larger than that of j, in all possible orders.
-
     Of two that are told apart on a board that both count alike, one stands behind the other in each.
     """
     numbers = {row.slug: number for number, row in enumerate(rows)}

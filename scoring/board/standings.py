@@ -332,7 +332,6 @@ def month_of(at: dt.datetime) -> dt.date:
 
 def _rank_by_month(board: Board) -> None:
     """By the private part as drawn up for the month, those without a rank below in the order of their scores.
-
     A team that has a better run since keeps its rank until the next month, so that nobody learns before the
     others how a run does there.
     """

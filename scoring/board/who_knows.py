@@ -43,9 +43,8 @@ class Known:
 
 @dataclass(frozen=True)
 class Content:
-    """A split with its gold; ``shared`` are the other splits that hold some of it, in words.
-
-    ``budgets`` say of phases what their scores can tell, to a team and to all of them together.
+    """A split with its gold; ``shared`` are the other splits that hold some of it, in words. ``budgets`` say
+    of phases what their scores can tell, to a team and to all of them together.
     """
 
     task: Task

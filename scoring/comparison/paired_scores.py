@@ -162,7 +162,6 @@ class _Side:
 
 def differing(pair: Two, metric: Metric, dimension: str, label: str, page: int) -> dict[str, Any] | None:
     """None where the task type names no instances. With a label, only instances of that class count.
-
     ``lines`` are those of a page: name, classes and both values.
     """
     names = [names_of(side) for side in (pair.a, pair.b)]

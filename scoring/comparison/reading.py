@@ -107,9 +107,8 @@ class ReadInstance:
 
 
 class Reading:
-    """Of the ``runs`` the first are ``drawn``, the rest are what these are held against.
-
-    Two are compared as A and B where they are a pair, else all are one list.
+    """Of the ``runs`` the first are ``drawn``, the rest are what these are held against. Two are compared as
+    A and B where they are a pair, else all are one list.
     """
 
     def __init__(

@@ -344,9 +344,8 @@ class NoLines(Exception):
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
-    """In the layout of the Hub (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines.
-
-    With an `eval.yaml` (https://huggingface.co/docs/hub/eval-results) where the task has a name there.
+    """In the layout of the Hub (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines. With an
+    `eval.yaml` (https://huggingface.co/docs/hub/eval-results) where the task has a name there.
     """
     configurations: dict[str, dict[str, str]] = {}
     with zipfile.ZipFile(out, "w") as archive:

@@ -131,10 +131,9 @@ class Aliice(CitationMetric):
 
 
 class AliiceDeviation(Aliice):
-    """How far responses differ: the standard deviation of their recall or precision, in points.
-
-    Over the responses that have a claim that counts, of all of them and not of a sample (divided by n), as
-    the released program prints it beside the means, there as a share. Undefined where none counts.
+    """How far responses differ: the standard deviation of their recall or precision, in points. Over the
+    responses that have a claim that counts, of all of them and not of a sample (divided by n), as the
+    released program prints it beside the means, there as a share. Undefined where none counts.
     """
 
     per_unit = True

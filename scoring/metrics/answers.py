@@ -40,9 +40,8 @@ def _plain(answer: object) -> str:
 
 
 class AnswerMetric(MeanMetric):
-    """A mean over responses of what one look at each gives; rows of claims and sentences count for nothing.
-
-    A question without an answer is measured as one that has the empty answer.
+    """A mean over responses of what one look at each gives; rows of claims and sentences count for nothing. A
+    question without an answer is measured as one that has the empty answer.
     """
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
@@ -63,9 +62,7 @@ class AnswerMetric(MeanMetric):
 
 class ExactMatch(AnswerMetric):
     """The share of a question's short answers of which a spelling stands in the answer; or whether all of
-    them do.
-
-    Both sides without punctuation, articles and case. Questions without short answers do not count.
+    them do. Both sides without punctuation, articles and case. Questions without short answers do not count.
     """
 
     statistic = "exact_match"
@@ -115,9 +112,8 @@ class ListAnswers(AnswerMetric):
 
 
 class AnswerRouge(MeanMetric):
-    """ROUGE-Lsum F1 with stemming against the reference that it fits best, a sentence being a line.
-
-    Questions that have short answers and no reference do not count.
+    """ROUGE-Lsum F1 with stemming against the reference that it fits best, a sentence being a line. Questions
+    that have short answers and no reference do not count.
     """
 
     statistic = "answer_rouge_lsum"

@@ -32,10 +32,9 @@ class UnknownMetric(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Requirement:
-    """What a metric cannot do without besides this program, such as a model.
-
-    ``missing`` says what is not on this machine and what to do about it; empty where it is there.
-    ``place`` is where it lies, ``version`` its version or the beginning of its digest.
+    """What a metric cannot do without besides this program, such as a model. ``missing`` says what is not on
+    this machine and what to do about it; empty where it is there. ``place`` is where it lies, ``version`` its
+    version or the beginning of its digest.
     """
 
     kind: str
@@ -55,11 +54,9 @@ def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Req
 
 
 class Metric(ABC):
-    """A measure under one rule set.
-
-    ``statistic`` names the matrix: metrics that share it (precision, recall and F1 of one overlap) share
-    the work. ``per_unit`` says that the rows of each resampling unit are added up first and turned by
-    ``unit_stats`` into a row of their own, as in an average over topics.
+    """A measure under one rule set. ``statistic`` names the matrix: metrics that share it (precision, recall
+    and F1 of one overlap) share the work. ``per_unit`` says that the rows of each resampling unit are added
+    up first and turned by ``unit_stats`` into a row of their own, as in an average over topics.
     """
 
     name: str
@@ -110,7 +107,6 @@ class Metric(ABC):
 
     def denominators(self, rows: Floats) -> Floats:
         """(units,) what each unit's row adds to what the value is a share of; a unit with 0 carries nothing.
-
         Of a precision what was answered, of a recall what the gold has, of a mean the instances that count.
         Where a metric does not say, each unit with anything in its row adds 1.
         """
@@ -208,10 +204,9 @@ WEIGHTS = 4_000_000
 
 
 class WeightedMetric(Metric):
-    """A measure that is no function of sums: of the rows, each with a weight.
-
-    Weights are whole numbers: 0 and 1 leave units out, others resample. What is resampled or exchanged are
-    rows with the number of their unit before them (``unit_rows``).
+    """A measure that is no function of sums: of the rows, each with a weight. Weights are whole numbers: 0
+    and 1 leave units out, others resample. What is resampled or exchanged are rows with the number of their
+    unit before them (``unit_rows``).
     """
 
     counts_by_last_column = True
@@ -318,7 +313,6 @@ def unit_rows(
     metric: Metric, stats: Floats, units: NDArray[np.intp], clusters: NDArray[np.intp] | None = None
 ) -> Floats:
     """The rows that are resampled: (U, m), one for each unit that occurs, in the order of the unit numbers.
-
     ``units`` gives each instance's unit as a number. Units without a row in ``stats`` are left out. Where
     whole clusters of units are resampled, ``clusters`` gives each instance's, and a row is a cluster's.
     """

@@ -88,10 +88,9 @@ class BertScore(base.TextMean):
 
 
 class Settings:
-    """Model, layer, idf and rescaling, as the options say. Raises OptionRefused.
-
-    Nothing is looked for until it is needed. ``is_asked`` says that BERTScore is to be computed: naming
-    another model than the default asks for it too.
+    """Model, layer, idf and rescaling, as the options say. Raises OptionRefused. Nothing is looked for until
+    it is needed. ``is_asked`` says that BERTScore is to be computed: naming another model than the default
+    asks for it too.
     """
 
     def __init__(self, options: Options) -> None:

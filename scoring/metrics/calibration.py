@@ -71,9 +71,8 @@ def confidences_of(
 
 
 class LogLoss(MeanMetric):
-    """The mean over instances of minus the natural logarithm of the probability of the gold's label.
-
-    A probability below 2.2e-16 counts as that, as scikit-learn has it. In a run that gives probabilities, an
+    """The mean over instances of minus the natural logarithm of the probability of the gold's label. A
+    probability below 2.2e-16 counts as that, as scikit-learn has it. In a run that gives probabilities, an
     instance without counts as if the label had 0; a run without any has no value.
     """
 

@@ -32,9 +32,8 @@ class Length(TextMean):
 
 
 class LengthRatio(Length):
-    """All words of the predictions over all words of the gold; 1 is as long as the gold.
-
-    Undefined where the gold has no words.
+    """All words of the predictions over all words of the gold; 1 is as long as the gold. Undefined where the
+    gold has no words.
     """
 
     scale = 1
@@ -49,10 +48,9 @@ class LengthRatio(Length):
 
 
 class SelfReference(TextMean):
-    """The share of texts, in percent, that speak of the paper that they stand in.
-
-    That is, that have one of five phrases in lower case: our work, in this paper, we present, we introduce,
-    the main objective of our work.
+    """The share of texts, in percent, that speak of the paper that they stand in. That is, that have one of
+    five phrases in lower case: our work, in this paper, we present, we introduce, the main objective of our
+    work.
     """
 
     statistic = "self_reference"

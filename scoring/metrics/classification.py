@@ -179,9 +179,8 @@ class Coverage(Classification):
 
 class LabelSets(MeanMetric):
     """The mean over instances that have several labels: whether the sets are equal, Jaccard's coefficient,
-    precision, recall and F1 of each instance, or the share of labels that only one of both has.
-
-    0/0 is 0, as scikit-learn has it with ``zero_division=0``; an instance without an answer has no labels.
+    precision, recall and F1 of each instance, or the share of labels that only one of both has. 0/0 is 0, as
+    scikit-learn has it with ``zero_division=0``; an instance without an answer has no labels.
     """
 
     columns = ("exact", "hamming", "jaccard", "precision", "recall", "f1")
@@ -310,9 +309,8 @@ class Matthews(Classification):
 
 
 class QuadraticKappa(Classification):
-    """Kappa with disagreements weighted by the square of the distance between classes, which have an order.
-
-    A missing answer and one that is no class are as far from each class as the two ends are from each other.
+    """Kappa with disagreements weighted by the square of the distance between classes, which have an order. A
+    missing answer and one that is no class are as far from each class as the two ends are from each other.
     Undefined (NaN) over no instances and where no disagreement is to be expected.
     """
 

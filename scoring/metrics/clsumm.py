@@ -28,9 +28,8 @@ PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot T
 
 
 class GoldFileCounts(base.CountMetric):
-    """Counts whose macro average is over gold files, of which a topic has one for each annotator.
-
-    Topics are what is resampled, whatever the number of their annotators.
+    """Counts whose macro average is over gold files, of which a topic has one for each annotator. Topics are
+    what is resampled, whatever the number of their annotators.
     """
 
     citation = CITATION
@@ -57,10 +56,9 @@ class GoldFileCounts(base.CountMetric):
 
 
 class Overlap(GoldFileCounts):
-    """Sentences of the gold that were found.
-
-    A gold sentence is found or missed once each time that it is listed; a submitted one that is not among
-    the citance's gold is wrong each time that it is given, and one given twice rightly costs nothing.
+    """Sentences of the gold that were found. A gold sentence is found or missed once each time that it is
+    listed; a submitted one that is not among the citance's gold is wrong each time that it is given, and one
+    given twice rightly costs nothing.
     """
 
     pooled_statistic = "overlap"
@@ -73,10 +71,9 @@ class Overlap(GoldFileCounts):
 
 
 class CitanceOverlap(Overlap):
-    """The mean precision and the mean recall over citing sentences, and F1 from those two means.
-
-    What names no sentence has a precision of 0, as the pilot's table 7 must have read it: only so does
-    precision fall where a threshold is high. An answer to an unknown citance does not count.
+    """The mean precision and the mean recall over citing sentences, and F1 from those two means. What names
+    no sentence has a precision of 0, as the pilot's table 7 must have read it: only so does precision fall
+    where a threshold is high. An answer to an unknown citance does not count.
     """
 
     citation = PILOT
@@ -94,9 +91,8 @@ class CitanceOverlap(Overlap):
 
 
 class Facet(GoldFileCounts):
-    """Facets of the gold that were named, given that task 1A found one of the citance's sentences.
-
-    A facet given for an unknown citance is wrong; one given where nothing was found counts neither way.
+    """Facets of the gold that were named, given that task 1A found one of the citance's sentences. A facet
+    given for an unknown citance is wrong; one given where nothing was found counts neither way.
     Unconditional, what task 1A found does not matter.
     """
 
@@ -122,7 +118,6 @@ def facet_counts(gold: str | None, answer: FacetAnswer, *, is_conditional: bool)
 
 class WeightedFacet(base.Metric):
     """The mean of the facets' F1, each weighted by how often the gold has it, as in the pilot's table 4.
-
     Facets that the gold does not have weigh nothing; 0 where it has none.
     """
 
@@ -262,9 +257,8 @@ class PlainRouge(base.MeanMetric):
 
 
 class OfficialRouge(base.Metric):
-    """What the programs of the shared tasks share: stemmed, without the stop words of a file.
-
-    Undefined without the list of stop words, which is not ours to ship.
+    """What the programs of the shared tasks share: stemmed, without the stop words of a file. Undefined
+    without the list of stop words, which is not ours to ship.
     """
 
     def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:

@@ -149,10 +149,9 @@ def _sentencizer() -> Any:
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where each sentence begins and ends, without the blanks around it.
-
-    Citation marks are expected as the character U+E000; one directly behind a full stop, as in superscript
-    styles, belongs to the sentence before it.
+    """Where each sentence begins and ends, without the blanks around it. Citation marks are expected as the
+    character U+E000; one directly behind a full stop, as in superscript styles, belongs to the sentence
+    before it.
     """
     start = 0
     for mark in _END.finditer(text):
@@ -337,10 +336,8 @@ class Text(Protocol):
 
 @dataclass(frozen=True)
 class Labelling:
-    """One scheme under options. Nothing is read before the first text is labelled.
-
-    ``is_official`` treats the sentences as the original does. Raises OptionRefused for what is no set of
-    labels.
+    """One scheme under options. Nothing is read before the first text is labelled. ``is_official`` treats the
+    sentences as the original does. Raises OptionRefused for what is no set of labels.
     """
 
     scheme: str
@@ -551,7 +548,6 @@ class Divergence(Metric):
 
 class SmoothedDivergence(Divergence):
     """The same with half a sentence more for each label on both sides: finite wherever both have a sentence.
-
     Labels outside of the set count as one label. Krichevsky and Trofimov 1981, The Performance of Universal
     Encoding.
     """
@@ -565,9 +561,8 @@ class SmoothedDivergence(Divergence):
 
 
 class SuppliedDivergence(Divergence):
-    """The same over the labels that runs and gold bring along, whatever tagger there is.
-
-    Whoever labels a run decides on it, so that nothing is ranked by it.
+    """The same over the labels that runs and gold bring along, whatever tagger there is. Whoever labels a run
+    decides on it, so that nothing is ranked by it.
     """
 
     higher_is_better = None

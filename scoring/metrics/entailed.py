@@ -32,10 +32,9 @@ SPLITTER = "rules"
 
 
 class CitationMetric(Metric):
-    """Recall, precision or their harmonic mean; NaN where no response counts, or a label is missing.
-
-    Recall needs the labels on whole claims alone. The official rules read marks as released programs do.
-    Raises OptionRefused where the options name no source of labels.
+    """Recall, precision or their harmonic mean; NaN where no response counts, or a label is missing. Recall
+    needs the labels on whole claims alone. The official rules read marks as released programs do. Raises
+    OptionRefused where the options name no source of labels.
     """
 
     scale = 100
@@ -171,10 +170,9 @@ class ShareEntailed(CitationMetric):
 
 
 class ClaimRecall(ShareEntailed):
-    """The share of a question's claims that the answer entails, then the mean over questions.
-
-    The premise is the first line of the answer without marks, the hypothesis the claim. An empty or missing
-    answer entails nothing; questions without claims do not count.
+    """The share of a question's claims that the answer entails, then the mean over questions. The premise is
+    the first line of the answer without marks, the hypothesis the claim. An empty or missing answer entails
+    nothing; questions without claims do not count.
     """
 
     statistic = "claim_recall"
@@ -191,7 +189,6 @@ class ClaimRecall(ShareEntailed):
 
 class Consistency(ShareEntailed):
     """The share of a text's sentences that the cited abstracts together entail, then the mean over instances.
-
     The premise is the abstracts, one a line, the hypothesis a sentence without its marks; sentences without a
     letter or digit are none. An empty or missing text has 0. Undefined as long as a label is missing.
     """

@@ -264,9 +264,8 @@ def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int
 
 @dataclass(frozen=True)
 class LabelFile:
-    """What a file decides, and where it says so. ``model`` is empty where it names none.
-
-    ``is_kept`` of a file of labels that a site keeps, where no two of one model contradict each other.
+    """What a file decides, and where it says so. ``model`` is empty where it names none. ``is_kept`` of a
+    file of labels that a site keeps, where no two of one model contradict each other.
     """
 
     model: str
@@ -405,9 +404,8 @@ def deciders(options: Options) -> tuple[Requirement, ...]:
 
 
 class ModelJudge:
-    """A model that is loaded with the first question and remembers its answers.
-
-    It is asked as TRUE is (Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL).
+    """A model that is loaded with the first question and remembers its answers. It is asked as TRUE is
+    (Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL).
     """
 
     def __init__(self, model: str, *, batch: int = BATCH, device: str = AUTO) -> None:

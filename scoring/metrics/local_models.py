@@ -254,7 +254,6 @@ MAX_TOKENS = 512
 
 class Learned(MeanMetric):
     """The mean over instances of what a regression model says of the pair of gold and answer, as BLEURT does.
-
     The model is a sequence classifier with one output, in the form of transformers; its scale is its own, so
     that numbers of two models never share a column. An empty or missing answer is read as an empty text.
     """

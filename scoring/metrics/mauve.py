@@ -79,10 +79,9 @@ class Mauve(Metric):
 
 
 def area(first: Floats, second: Floats) -> float:
-    """Under the curve of two distributions over the same clusters, between 0 and 1.
-
-    The curve runs from (1, 0) to (0, 1) as the mixtures are numbered. The package sorts its points once more,
-    which gives the same but where shares are exactly equal: 1, there as little as 0.75.
+    """Under the curve of two distributions over the same clusters, between 0 and 1. The curve runs from (1,
+    0) to (0, 1) as the mixtures are numbered. The package sorts its points once more, which gives the same
+    but where shares are exactly equal: 1, there as little as 0.75.
     """
     mixed = MIXTURES[:, None] * first + (1 - MIXTURES[:, None]) * second
     across = np.exp(-SCALING * np.array([0.0, *_divergences(second, mixed), math.inf]))

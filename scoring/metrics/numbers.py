@@ -21,9 +21,8 @@ MIN_LEVELS = 2
 
 
 class Moments(Metric):
-    """What follows from the sums of gold x, answers y, their squares and products, and |x - y|.
-
-    Instances without an answer do not count. Undefined (NaN) over none.
+    """What follows from the sums of gold x, answers y, their squares and products, and |x - y|. Instances
+    without an answer do not count. Undefined (NaN) over none.
     """
 
     statistic = "moments"

@@ -183,9 +183,8 @@ class GradedNdcg(GradedRanking):
 
 
 class RPrecision(MeanMetric):
-    """The mean over instances of the precision at so many places as there are gold candidates.
-
-    An instance without an answer has 0; one without gold candidates does not count.
+    """The mean over instances of the precision at so many places as there are gold candidates. An instance
+    without an answer has 0; one without gold candidates does not count.
     """
 
     columns = ("measured",)
@@ -258,9 +257,8 @@ class RankingF1(MeanMetric):
 
 
 class F1OfMeans(RankingF1):
-    """F1 of the mean precision and the mean recall over instances.
-
-    It is the same as the mean of F1 where every instance has equally many gold candidates.
+    """F1 of the mean precision and the mean recall over instances. It is the same as the mean of F1 where
+    every instance has equally many gold candidates.
     """
 
     form = "means"
@@ -330,7 +328,6 @@ COCITATION = "He et al. 2010, Context-aware Citation Recommendation, WWW"
 
 class ResolutionMean(MeanMetric):
     """A mean over contexts; one without an answer counts 0, and a group of citations is one context.
-
     ``success``: any of the n distinct cited papers is among the first n. ``first``: the first answer is one
     of them.
     """
@@ -370,7 +367,6 @@ class FirstPerCitation(Metric):
 
 class CocitedProbability(MeanMetric):
     """The mean share of papers citing either that cite both, over the first n answers and the n cited papers.
-
     Undefined where the collection's citation graph is not known.
     """
 

@@ -156,9 +156,8 @@ class _Short(TextMean):
 
 
 class ShortAnswer(OfReferences):
-    """Exact match or F1 of tokens as SQuAD has them, of several references the best.
-
-    Both sides without case, punctuation and articles.
+    """Exact match or F1 of tokens as SQuAD has them, of several references the best. Both sides without case,
+    punctuation and articles.
     """
 
     def __init__(self, name: str, rules: str, *, column: str) -> None:

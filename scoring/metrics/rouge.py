@@ -30,9 +30,8 @@ def rouge(
     references: Sequence[str], predictions: Sequence[str], kinds: Sequence[str] = PLAIN, *, is_stemmed: bool
 ) -> dict[str, Floats]:
     """For each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls and F1 of pairs, from 0 to 1.
-
-    An empty text, and one without a letter or digit, has 0. References are kept as numbers for the next
-    call with the same ones.
+    An empty text, and one without a letter or digit, has 0. References are kept as numbers for the next call
+    with the same ones.
     """
     if len(references) != len(predictions):
         raise ValueError(f"{len(references)} references and {len(predictions)} predictions")
@@ -61,10 +60,9 @@ def rouge(
 
 
 class Rouge(TextMean):
-    """The mean over instances of one of precision, recall and F1 of ROUGE-1, -2, -L or -Lsum, times 100.
-
-    Gold and answers are texts. A gold instance without an answer has 0; over no instances the value is
-    undefined (NaN). The stemmed and the unstemmed number are different metrics.
+    """The mean over instances of one of precision, recall and F1 of ROUGE-1, -2, -L or -Lsum, times 100. Gold
+    and answers are texts. A gold instance without an answer has 0; over no instances the value is undefined
+    (NaN). The stemmed and the unstemmed number are different metrics.
     """
 
     scale = 100
@@ -205,10 +203,8 @@ forget = vocabulary.forget
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Texts one after the other: text i is ``words[starts[i]:starts[i + 1]]``.
-
-    Its lines that hold a word are numbers ``lines[i]`` to ``lines[i + 1]``; line j is
-    ``words[line_starts[j]:line_starts[j + 1]]``.
+    """Texts one after the other: text i is ``words[starts[i]:starts[i + 1]]``. Its lines that hold a word are
+    numbers ``lines[i]`` to ``lines[i + 1]``; line j is ``words[line_starts[j]:line_starts[j + 1]]``.
     """
 
     words: Numbers
@@ -295,7 +291,6 @@ MAX_CODES = 0x110000 - SURROGATE_COUNT
 @dataclass(frozen=True)
 class Block:
     """Some pairs as rows of ``tokens``, (rows, width): reference first, then prediction, then padding.
-
     ``pairs`` says which; a row has ``references`` + ``predictions`` tokens. Sorting a row brings equal tokens
     together, and one pass over it counts what both sides have.
     """

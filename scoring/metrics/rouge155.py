@@ -26,11 +26,9 @@ ALL, BEST = "A", "B"
 
 
 class Measure(NamedTuple):
-    """What is counted.
-
-    ``kind`` is `n`, `l` or `s`; ``size`` the n of n-grams, or how many words may lie between those of a
-    skip-bigram (ROUGE-S4, or ``UNLIMITED`` as in ROUGE-S*); ``with_words`` adds single words to skip-bigrams
-    (`-u`, ROUGE-SU4), all but the text's last.
+    """What is counted. ``kind`` is `n`, `l` or `s`; ``size`` the n of n-grams, or how many words may lie
+    between those of a skip-bigram (ROUGE-S4, or ``UNLIMITED`` as in ROUGE-S*); ``with_words`` adds single
+    words to skip-bigrams (`-u`, ROUGE-SU4), all but the text's last.
     """
 
     kind: str
@@ -74,10 +72,9 @@ def rouge155(
     reading: "Reading",
     references: str = ALL,
 ) -> dict[Measure, Counts]:
-    """Each measure's counts of one peer against its models; a text is its sentences, in their order.
-
-    With ``ALL`` the counts of the models are added up, those of the peer as often as there are models.
-    With ``BEST`` they are those of the model that gives the highest recall, the first of several.
+    """Each measure's counts of one peer against its models; a text is its sentences, in their order. With
+    ``ALL`` the counts of the models are added up, those of the peer as often as there are models. With
+    ``BEST`` they are those of the model that gives the highest recall, the first of several.
     """
     of_peer = reading.sentences(peer)
     by_model: list[dict[Measure, Counts]] = []

@@ -115,9 +115,8 @@ BETA_SQUARED = 4
 
 
 class Counted(Metric):
-    """A corpus value from sacreBLEU's counts of each pair; a missing answer is an empty text.
-
-    Undefined over no instances.
+    """A corpus value from sacreBLEU's counts of each pair; a missing answer is an empty text. Undefined over
+    no instances.
     """
 
     scale = 100
@@ -159,10 +158,8 @@ class Counted(Metric):
 
 class Bleu(Counted):
     """BLEU of the whole corpus: the geometric mean of the precisions of one to four tokens, and a penalty
-    where the answers together are shorter than the gold.
-
-    Tokens are those of mteval's `13a`; an n-gram order without a match is smoothed by `exp`. 0 where no token
-    matches at all.
+    where the answers together are shorter than the gold. Tokens are those of mteval's `13a`; an n-gram order
+    without a match is smoothed by `exp`. 0 where no token matches at all.
     """
 
     statistic = "bleu"
@@ -189,9 +186,8 @@ class Bleu(Counted):
 
 class Chrf(Counted):
     """chrF2 of the whole corpus: recall and precision of one to six characters, recall counting four times;
-    with ``words`` chrF2++, of one and two words as well.
-
-    Precision and recall are means over the orders that occur on both sides.
+    with ``words`` chrF2++, of one and two words as well. Precision and recall are means over the orders that
+    occur on both sides.
     """
 
     citation = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation, WMT; Post 2018, WMT"

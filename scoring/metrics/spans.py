@@ -79,9 +79,8 @@ def _distance(one: Span, other: Span) -> int:
 
 
 class Units(PooledSpans):
-    """Over the characters that spans cover, or the tokens that they touch, each once for each label.
-
-    Tokens are runs of letters, digits and underscores, or single other marks.
+    """Over the characters that spans cover, or the tokens that they touch, each once for each label. Tokens
+    are runs of letters, digits and underscores, or single other marks.
     """
 
     citation = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"

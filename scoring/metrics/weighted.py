@@ -21,9 +21,8 @@ FAWCETT = "Fawcett 2006, An introduction to ROC analysis, Pattern Recognition Le
 
 class Scored(WeightedMetric):
     """What is measured of scores that a label is right: its probability, or the confidence of a run in its
-    label, or 1 minus that in another one.
-
-    Instances without either are left out. Equal scores are one threshold.
+    label, or 1 minus that in another one. Instances without either are left out. Equal scores are one
+    threshold.
     """
 
     citation = FAWCETT
@@ -157,9 +156,8 @@ class EqualSizeCalibrationError(WeightedMetric):
 
 
 class RankCorrelation(WeightedMetric):
-    """Spearman's correlation: Pearson's of the ranks, equal values sharing the mean of theirs.
-
-    Undefined (NaN) where gold or answers are all equal. Instances without an answer do not count.
+    """Spearman's correlation: Pearson's of the ranks, equal values sharing the mean of theirs. Undefined
+    (NaN) where gold or answers are all equal. Instances without an answer do not count.
     """
 
     ends = (-1.0, 1.0)

@@ -49,9 +49,8 @@ MAX_SNAPSHOTS = 5
 
 
 def write_backup(target: Path, *, with_secret: bool = True, is_incremental: bool = False) -> "Manifest":
-    """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused.
-
-    An incremental one is whole too: what the newest backup beside it has alike is one file with two names.
+    """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused. An
+    incremental one is whole too: what the newest backup beside it has alike is one file with two names.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BackupRefused(f"{target} is there already; a backup is written where nothing is")

@@ -84,9 +84,8 @@ def section_shares(topics: Sequence[InputTopic], cited: clsumm_supervised.Cited)
 
 
 def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
-    """So many sentences with the best scores; where no gold teaches a share, all sections weigh the same.
-
-    Of equally good ones those go first whose section has more of the sentences that are taken already.
+    """So many sentences with the best scores; where no gold teaches a share, all sections weigh the same. Of
+    equally good ones those go first whose section has more of the sentences that are taken already.
     """
 
     def taken(scores: Floats, sections: Sequence[str]) -> list[int]:

@@ -45,7 +45,6 @@ Table = Sequence[tuple[int, Mapping[str, str]]]
 
 def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mapping[str, Any]]:
     """So many contexts, in the order of their draws: a seed gives the same, however the gold is ordered.
-
     Raises InputRefused.
     """
     return nsmallest(contexts, _rows(files), key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])))

@@ -41,10 +41,9 @@ class HumanLine:
 def human_lines(
     task_type: TaskType, split: Split, *, rules: str, options: Options, resampling: Resampling
 ) -> list[HumanLine]:
-    """All annotators together first, then each one; none where no topic has two annotators.
-
-    Only the topics that somebody annotated enter his line. The rule set decides what an annotator's file says
-    as a run, as it does for anybody's.
+    """All annotators together first, then each one; none where no topic has two annotators. Only the topics
+    that somebody annotated enter his line. The rule set decides what an annotator's file says as a run, as it
+    does for anybody's.
     """
     names = _names(split)
 
@@ -73,10 +72,9 @@ def as_one_run(
     resampling: Resampling,
     part: Part | None = None,
 ) -> tuple[Scores, Pairs]:
-    """All annotators, each against the others, in the form of any run's scores; by annotator besides.
-
-    With a ``part`` of the split scores and pairs are of its topics alone. Raises InputRefused where no topic
-    has two annotators. The signatures say what the answers are held to.
+    """All annotators, each against the others, in the form of any run's scores; by annotator besides. With a
+    ``part`` of the split scores and pairs are of its topics alone. Raises InputRefused where no topic has two
+    annotators. The signatures say what the answers are held to.
     """
     if not (names := _names(split)):
         raise InputRefused([Problem(message="no topic of this gold has two annotators")])

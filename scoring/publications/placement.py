@@ -13,9 +13,8 @@ from tasks.types.base import current_rules
 
 @dataclass(frozen=True, kw_only=True)
 class Recomputed:
-    """Each maps print to the board; a class may be `pos_before:verb`, ``runs`` has a system by class.
-
-    Without ``metrics`` they are what the publication itself says is computed.
+    """Each maps print to the board; a class may be `pos_before:verb`, ``runs`` has a system by class. Without
+    ``metrics`` they are what the publication itself says is computed.
     """
 
     rules: str

@@ -61,10 +61,9 @@ def ranks(values: Floats) -> Floats:
 
 
 def of_points(name: str, x: Floats, y: Floats) -> Correlation:
-    """Over points that are independent of each other, such as systems.
-
-    The interval is that of Fisher's transformation with the errors of Bonett and Wright 2000, Sample size
-    requirements for estimating Pearson, Kendall and Spearman correlations (Psychometrika 65).
+    """Over points that are independent of each other, such as systems. The interval is that of Fisher's
+    transformation with the errors of Bonett and Wright 2000, Sample size requirements for estimating Pearson,
+    Kendall and Spearman correlations (Psychometrika 65).
     """
     value = COEFFICIENTS[name](x, y) if len(x) > 1 else math.nan
     if math.isnan(value) or len(x) < MIN_POINTS:
@@ -75,10 +74,9 @@ def of_points(name: str, x: Floats, y: Floats) -> Correlation:
 
 
 def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Correlation:
-    """Over points that share something, such as the texts of several systems for one instance.
-
-    The interval is the jackknife's over groups on Fisher's transformation, with Student's t. There is none
-    where no group makes a difference.
+    """Over points that share something, such as the texts of several systems for one instance. The interval
+    is the jackknife's over groups on Fisher's transformation, with Student's t. There is none where no group
+    makes a difference.
     """
     coefficient = COEFFICIENTS[name]
     value = coefficient(x, y) if len(x) > 1 else math.nan

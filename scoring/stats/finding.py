@@ -13,7 +13,6 @@ from scoring.stats.jackknife import t_quantile
 @dataclass(frozen=True)
 class Finding:
     """``above`` of ``units`` differences are above zero; the interval of their ``mean`` is Student's, 95 %.
-
     It ``holds`` where the whole interval is above zero, fails (False) where it is below, and cannot be told
     (None) between, nor of fewer than three units.
     """

@@ -135,9 +135,8 @@ def score_bounds(
     values: float | Floats, errors: Floats, units: float | Floats, value_range: Range, *, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
     """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
-
-    With two ends a Wilson interval between them. With a lower one alone t errors on a log scale, made
-    larger by half of one in so many units. With none the value and t errors to either side.
+    With two ends a Wilson interval between them. With a lower one alone t errors on a log scale, made larger
+    by half of one in so many units. With none the value and t errors to either side.
     """
     low, high = value_range
     t = _t_values(level, units)

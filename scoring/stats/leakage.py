@@ -23,7 +23,6 @@ INSTANCES_BY_RANKS = 64
 
 def ladder_step(metric: Metric, rows: Floats) -> float:
     """The standard error of a value over these rows of units, rounded up to 1, 2 or 5 times a power of ten.
-
     Its own digits would tell something of the gold too. Where all units are alike it is the largest error
     that so many could have. NaN with fewer than three units, and where there is none.
     """
@@ -41,7 +40,6 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
 
 def laddered(value: float | None, step: float, best: float | None, sign: int = 1) -> float | None:
     """The number that is told: on the grid of the step; None where it is no step better than the best.
-
     ``best`` is what was told before, turned so that higher is better. Blum and Hardt 2015, The Ladder: A
     Reliable Leaderboard for Machine Learning Competitions.
     """
@@ -53,7 +51,6 @@ def laddered(value: float | None, step: float, best: float | None, sign: int = 1
 
 def bits_told(tries: float, sizes: Iterable[int]) -> float:
     """At most so many bits are told by tries that each show a number over as many instances as ``sizes`` say.
-
     By counting: of n instances that are right or wrong 0 to n are right, so that a number has n + 1 values;
     to how many digits it is told does not matter as long as these differ.
     """
@@ -61,10 +58,9 @@ def bits_told(tries: float, sizes: Iterable[int]) -> float:
 
 
 def bits_by_ladder(tries: float, instances: int) -> float:
-    """At most so many bits are told by the Ladder over so many tries.
-
-    Each new number is a step above the last, and a step is no smaller than half a standard error of
-    1 / (2 sqrt(n)), so that there are at most 4 sqrt(n) of them: which tries they are, and which step each.
+    """At most so many bits are told by the Ladder over so many tries. Each new number is a step above the
+    last, and a step is no smaller than half a standard error of 1 / (2 sqrt(n)), so that there are at most 4
+    sqrt(n) of them: which tries they are, and which step each.
     """
     steps = min(tries, 4 * math.sqrt(instances))
     return steps * (math.log2(max(2.0, tries)) + math.log2(4 * math.sqrt(max(1, instances))))

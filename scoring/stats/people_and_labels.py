@@ -262,10 +262,9 @@ def _of_two(metric: Classification, first: Sequence[Label], second: Sequence[Lab
 
 
 def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
-    """Fleiss 1971, Measuring nominal scale agreement among many raters. All raters share their habits.
-
-    Items with fewer than two ratings are left out; the others may have different numbers of them. NaN where
-    nothing is left, or every rating is the same.
+    """Fleiss 1971, Measuring nominal scale agreement among many raters. All raters share their habits. Items
+    with fewer than two ratings are left out; the others may have different numbers of them. NaN where nothing
+    is left, or every rating is the same.
     """
     rated = [Counter(item) for item in items if len(item) > 1]
     if not rated:

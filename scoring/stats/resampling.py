@@ -73,10 +73,9 @@ class Resampler:
     def intervals(
         self, measured: Sequence[Measured], *, level: float = LEVEL, method: str = PERCENTILE
     ) -> list[Bounds | None]:
-        """An interval for each metric, all from the same draws.
-
-        None where an interval says nothing: no resamples, fewer than two units, or a value that is
-        undefined or infinite in some resample. Metrics that are given the very same array share its sums.
+        """An interval for each metric, all from the same draws. None where an interval says nothing: no
+        resamples, fewer than two units, or a value that is undefined or infinite in some resample. Metrics
+        that are given the very same array share its sums.
         """
         if method not in RESAMPLED:
             raise ValueError(f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLED)}")

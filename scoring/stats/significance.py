@@ -105,10 +105,9 @@ def differences(
 def randomisation_tests(
     pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0
 ) -> list[PairedTest]:
-    """The randomisation test of each pair; the approximate ones share one pass over their exchanges.
-
-    Pairs of which hardly any exchange is extreme are tried up to ``max_trials`` times, where that is more, so
-    that their p-values are small enough for a correction for many comparisons.
+    """The randomisation test of each pair; the approximate ones share one pass over their exchanges. Pairs of
+    which hardly any exchange is extreme are tried up to ``max_trials`` times, where that is more, so that
+    their p-values are small enough for a correction for many comparisons.
     """
     tests: dict[int, PairedTest] = {}
     # Exchanges are shared by pairs that have as many units.
@@ -342,10 +341,9 @@ def typical_error(pairs: Sequence[Paired]) -> float:
 
 
 def power(difference: float, error: float, units: int, *, at_units: int, comparisons: int = 1) -> float:
-    """The chance that so many units show a true difference at 5 %, whose ``error`` is that over ``units``.
-
-    Of Student's t around the difference in errors, corrected for so many comparisons (Bonferroni, the first
-    step of Holm's correction); 0 where so few units cannot show any.
+    """The chance that so many units show a true difference at 5 %, whose ``error`` is that over ``units``. Of
+    Student's t around the difference in errors, corrected for so many comparisons (Bonferroni, the first step
+    of Holm's correction); 0 where so few units cannot show any.
     """
     if at_units < min_units(comparisons):
         return 0.0
@@ -362,10 +360,9 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
 def detectable_difference(
     error: float, units: int, *, at_units: int | None = None, largest: float = math.inf, comparisons: int = 1
 ) -> float:
-    """The smallest true difference that is found with the usual chance, on the metric's scale.
-
-    ``error`` is that of a difference over ``units``; with ``at_units`` for a test set of that size. Infinite
-    where so few units cannot show any, or none but one beyond the ``largest``; NaN where the error is.
+    """The smallest true difference that is found with the usual chance, on the metric's scale. ``error`` is
+    that of a difference over ``units``; with ``at_units`` for a test set of that size. Infinite where so few
+    units cannot show any, or none but one beyond the ``largest``; NaN where the error is.
     """
     wanted = at_units or units
     if wanted < max(jackknife.MIN_UNITS, min_units(comparisons)):
@@ -378,10 +375,9 @@ def detectable_difference(
 
 
 def units_needed(difference: float, error: float, units: int, *, comparisons: int = 1) -> int | None:
-    """The units with which a difference of this size and error is found with the usual chance.
-
-    Corrected for so many comparisons, and never so few that no p-value is significant then. None where there
-    is no difference, or no test set shows it.
+    """The units with which a difference of this size and error is found with the usual chance. Corrected for
+    so many comparisons, and never so few that no p-value is significant then. None where there is no
+    difference, or no test set shows it.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None

@@ -22,10 +22,9 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def chart(context: Mapping[str, Any], *name: object) -> SafeString:
-    """The figure that `figures` of the context has by this name, which is its id on the page too.
-
-    The drawing stands until a script draws over it. Where `figure_address` gives the address
-    of a file of the page's, the figure can be had as one.
+    """The figure that `figures` of the context has by this name, which is its id on the page too. The drawing
+    stands until a script draws over it. Where `figure_address` gives the address of a file of the page's, the
+    figure can be had as one.
     """
     key = "".join(map(str, name))
     figure = in_language(context["figures"][key])

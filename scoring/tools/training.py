@@ -81,9 +81,8 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
 
 
 def held_out(sentences: Sequence[Labelled], seed: int) -> tuple[list[Labelled], list[Labelled]]:
-    """A part to train on and a tenth to test on, drawn by hash from the seed.
-
-    Sentences that occur twice may end on both sides, as in the usual splits.
+    """A part to train on and a tenth to test on, drawn by hash from the seed. Sentences that occur twice may
+    end on both sides, as in the usual splits.
     """
     draws = [hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest() for n, one in enumerate(sentences)]
     drawn = sorted(range(len(sentences)), key=draws.__getitem__)

@@ -151,9 +151,8 @@ def fill_up(*phases: Phase) -> int:
 
 
 def follow_release() -> int:
-    """Have the runs of phases scored again of which something else is to be told now; how many phases.
-
-    So are those that rules parsed, once a pipeline is there.
+    """Have the runs of phases scored again of which something else is to be told now; how many phases. So are
+    those that rules parsed, once a pipeline is there.
     """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)

@@ -111,10 +111,9 @@ def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
 
 
 def wake(job: Job) -> None:
-    """In the transaction that makes a job ready.
-
-    Where the database holds the queue, the wake is committed or rolled back with the row. Redis knows nothing
-    of transactions, so there the wake is given on commit; if that fails, the row stands and a sweep wakes it.
+    """In the transaction that makes a job ready. Where the database holds the queue, the wake is committed or
+    rolled back with the row. Redis knows nothing of transactions, so there the wake is given on commit; if
+    that fails, the row stands and a sweep wakes it.
     """
     if not kind_of(job).handler:
         return

@@ -127,9 +127,8 @@ def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def declares(card: Mapping[str, str], fact: str) -> bool:
-    """Whether a card says a fact, such as `model:open` or `trained_on:SciSummNet`.
-
-    `knowledge_cutoff:2024-06` is before that: all of the month or year, or no trained model at all.
+    """Whether a card says a fact, such as `model:open` or `trained_on:SciSummNet`. `knowledge_cutoff:2024-06`
+    is before that: all of the month or year, or no trained model at all.
     """
     name, _colon, value = fact.partition(":")
     known, said = CARD.get(name), card.get(name, "")

@@ -333,9 +333,8 @@ def publish_terms(
 
 
 def accept_terms(*, season: Season, number: int, user: User, **given: str) -> TermsAcceptance:
-    """Once more changes nothing. What the season asks and is not ``given`` is taken from the profile.
-
-    Raises NotTheTerms where another version has been published meanwhile, ValidationError for what lacks.
+    """Once more changes nothing. What the season asks and is not ``given`` is taken from the profile. Raises
+    NotTheTerms where another version has been published meanwhile, ValidationError for what lacks.
     """
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)

@@ -20,9 +20,8 @@ class MeasuresRefused(refusals.Refused):
 
 
 def bring_measures(text: str, *, by: User | None, season: Season | None = None) -> None:
-    """What may not be run yet is kept for staff to decide on; the site's operator has no account.
-
-    Raises MeasuresRefused.
+    """What may not be run yet is kept for staff to decide on; the site's operator has no account. Raises
+    MeasuresRefused.
     """
     if may_be_run(text):
         return

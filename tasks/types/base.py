@@ -191,11 +191,9 @@ def clusters_of(
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The gold of one split.
-
-    ``content`` is the task type's own; ``index`` and ``public_files`` are what follows from it without
-    gold. ``digest`` is the SHA-256 of the canonical content: the same gold has the same digest however it
-    is packed.
+    """The gold of one split. ``content`` is the task type's own; ``index`` and ``public_files`` are what
+    follows from it without gold. ``digest`` is the SHA-256 of the canonical content: the same gold has the
+    same digest however it is packed.
     """
 
     content: Any
@@ -258,10 +256,9 @@ DECLARED, REFERENCED = "declared:", ("task.toml", "measures.py")
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What a folder says of its task besides what every type has.
-
-    ``name`` is its slug there; ``digest`` is that of what numbers rest on. ``files`` are the folder's texts
-    by their names; ``translations`` are names that people read, by language.
+    """What a folder says of its task besides what every type has. ``name`` is its slug there; ``digest`` is
+    that of what numbers rest on. ``files`` are the folder's texts by their names; ``translations`` are names
+    that people read, by language.
     """
 
     name: str
@@ -425,10 +422,9 @@ class TaskType:
         return name
 
     def checked_options(self, options: Options, *, builds: bool = True) -> dict[str, str]:
-        """Every option with its value, the defaults filled in.
-
-        Where it ``builds`` the metrics of every rule set, a value that one of them cannot take is found here.
-        Raises OptionRefused for an unknown name or value, and names the known ones.
+        """Every option with its value, the defaults filled in. Where it ``builds`` the metrics of every rule
+        set, a value that one of them cannot take is found here. Raises OptionRefused for an unknown name or
+        value, and names the known ones.
         """
         checked = checked_options(self.slug, self.all_options, options)
         for name in (UNIT.name, CUTOFFS):

@@ -93,7 +93,6 @@ class Classes(Sequence[tuple[str, ...]]):
 
 class LabelNumbers(dict[Any, int]):
     """The code of each label of a dimension, numbered as they come, for looking up whatever a file has.
-
     Numbers are labels as texts; an empty text and what can be no label have the code of those without one,
     and `...` that of rows outside of the dimension.
     """

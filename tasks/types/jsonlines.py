@@ -55,10 +55,9 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerForm:
-    """What a run looks like, for its messages.
-
-    ``example`` is a line as it should be, ``noun`` what an answer is called. Where ``later_counts``, an
-    instance may be answered again; otherwise that refuses the run. ``id`` is the key of the instance's name.
+    """What a run looks like, for its messages. ``example`` is a line as it should be, ``noun`` what an answer
+    is called. Where ``later_counts``, an instance may be answered again; otherwise that refuses the run.
+    ``id`` is the key of the instance's name.
     """
 
     example: str

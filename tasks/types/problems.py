@@ -18,10 +18,9 @@ MAX_TOLD = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One finding: what was found, what was expected, and where.
-
-    ``fatal`` is what cannot be read or cannot be meant; everything else is a warning. ``quote`` repeats the
-    author's own line, never gold. ``count`` is how many problems it stands for.
+    """One finding: what was found, what was expected, and where. ``fatal`` is what cannot be read or cannot
+    be meant; everything else is a warning. ``quote`` repeats the author's own line, never gold. ``count`` is
+    how many problems it stands for.
     """
 
     file: str = ""
@@ -62,10 +61,9 @@ class TooManyProblems(InputRefused):
 
 
 class Problems(list[Problem]):
-    """Problems as they are found, never more than ``MAX_PROBLEMS`` errors and as many warnings.
-
-    What is not kept is counted: any number of warnings, and ``counts`` errors. The next error raises
-    TooManyProblems with all that was found.
+    """Problems as they are found, never more than ``MAX_PROBLEMS`` errors and as many warnings. What is not
+    kept is counted: any number of warnings, and ``counts`` errors. The next error raises TooManyProblems with
+    all that was found.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:

@@ -27,10 +27,9 @@ def referenced(reference: str) -> Any:
 
 @dataclass(frozen=True)
 class MetricRef:
-    """A metric of a rule set: its name in results and the class that computes it, by reference.
-
-    The class is called with the name, the rule set and the arguments. ``options`` lists the options of the
-    task type that it is given besides, as one mapping named ``options``.
+    """A metric of a rule set: its name in results and the class that computes it, by reference. The class is
+    called with the name, the rule set and the arguments. ``options`` lists the options of the task type that
+    it is given besides, as one mapping named ``options``.
     """
 
     name: str

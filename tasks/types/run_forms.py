@@ -35,10 +35,9 @@ _MARKUP = ((b"<!doctype html", "an HTML page"), (b"<html", "an HTML page"), (b"<
 
 @dataclass(frozen=True)
 class RunForm:
-    """How runs of a task type are told from other files, whatever is wrong with them.
-
-    ``keys`` are sets of keys that the JSON form of an answer has, ``is_line`` says whether a line may be of
-    the text form, ``described`` is what a message expects.
+    """How runs of a task type are told from other files, whatever is wrong with them. ``keys`` are sets of
+    keys that the JSON form of an answer has, ``is_line`` says whether a line may be of the text form,
+    ``described`` is what a message expects.
     """
 
     described: str

@@ -21,10 +21,9 @@ MANY_EMPTY = 0.1
 def read_run(
     task_type: TaskType, files: Files, index: Index, options: Options, *, name: str = ""
 ) -> tuple[Any, list[Problem]]:
-    """The answers, and everything that is wrong with the files in the order of files and lines.
-
-    The answers are only meant where nothing is fatal. A problem of no file is one of ``name``, which is what
-    the author calls the run.
+    """The answers, and everything that is wrong with the files in the order of files and lines. The answers
+    are only meant where nothing is fatal. A problem of no file is one of ``name``, which is what the author
+    calls the run.
     """
     try:
         answers, problems = task_type.read_run(files, index, options)

@@ -56,7 +56,6 @@ class Visit:
 
 class Elsewhere:
     """What other processes of the machine have at work, by locks on the bytes of a file: they end with these.
-
     Byte N is locked where the account of an upload kept others waiting for N steps and has no other there.
     """
 

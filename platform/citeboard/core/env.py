@@ -203,10 +203,9 @@ KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
 def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
-    """The connection settings under which web processes and workers share the database.
-
-    In SQLite's write-ahead log a transaction that reads first and writes later fails at once when another
-    wrote in between, however long the timeout. Begun as IMMEDIATE it waits for its turn.
+    """The connection settings under which web processes and workers share the database. In SQLite's
+    write-ahead log a transaction that reads first and writes later fails at once when another wrote in
+    between, however long the timeout. Begun as IMMEDIATE it waits for its turn.
     """
     if config["ENGINE"] != "django.db.backends.sqlite3":
         options = {**SERVER, **config.get("OPTIONS", {})}

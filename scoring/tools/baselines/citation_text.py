@@ -26,9 +26,8 @@ _DIGITS = 9
 
 
 def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE) -> list[list[str]]:
-    """Of each document, a list of sentences, the best ones, best first; none of an empty document.
-
-    A word weighs by how few of the documents have it. Raises Unavailable.
+    """Of each document, a list of sentences, the best ones, best first; none of an empty document. A word
+    weighs by how few of the documents have it. Raises Unavailable.
     """
     with needed("LexRank needs the package lexrank; `make models` installs it"):
         from lexrank import STOPWORDS, LexRank

@@ -63,9 +63,8 @@ def with_citing_papers(topic: InputTopic) -> list[str]:
 
 
 def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
-    """TF-IDF vectors, document frequencies from the counted texts.
-
-    ``context`` adds to each sentence the vectors of so many around it, half of them on each side.
+    """TF-IDF vectors, document frequencies from the counted texts. ``context`` adds to each sentence the
+    vectors of so many around it, half of them on each side.
     """
     weights = TfIdf(counted(topic), is_plain=True)
     sentences = weights.vectors(paper_alone(topic))
@@ -99,7 +98,6 @@ mq_context = likest(with_citing_papers, context=CONTEXT)
 
 def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
     """Of the context's ranks, each next sentence the one that is like the citance and unlike those before.
-
     Maximal marginal relevance (Carbonell and Goldstein 1998) over the sentences that are long enough.
     """
     near = likeness(topic, with_citing_papers, context=CONTEXT)
@@ -127,10 +125,9 @@ def above(threshold: float, counted: Counted = with_citances) -> Choice:
 
 
 def taln(topic: InputTopic) -> list[list[int]]:
-    """The sum of a sentence's cosines with the sentences around the citation, weighted by its section.
-
-    The context is the citance's sentences in the citing paper and one on each side; where the citing paper
-    is not at hand, the citance alone.
+    """The sum of a sentence's cosines with the sentences around the citation, weighted by its section. The
+    context is the citance's sentences in the citing paper and one on each side; where the citing paper is not
+    at hand, the citance alone.
     """
     contexts = [citance_sentences(topic, citance, around=1) for citance in topic.citances]
     sentences = paper_alone(topic)
@@ -245,9 +242,8 @@ def mq_summary_tfidf(topic: InputTopic) -> list[str]:
 
 
 def by_ranks(rank: Choice) -> Summarizer:
-    """Sentences that stand high in the ranks that a system of task 1A makes for the citances.
-
-    Raises InputRefused for a topic without citances.
+    """Sentences that stand high in the ranks that a system of task 1A makes for the citances. Raises
+    InputRefused for a topic without citances.
     """
 
     def summarize(topic: InputTopic) -> list[str]:

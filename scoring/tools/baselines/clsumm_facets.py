@@ -97,10 +97,9 @@ def facets_by(
     *,
     is_balanced: bool = False,
 ) -> list[str]:
-    """What a classifier that learned from these texts says of others.
-
-    Naive Bayes and the SVM weigh the n-grams by TF-IDF, logistic regression counts them. Balanced, a rare
-    facet weighs as much as a frequent one, and logistic regression is held nearer to nothing.
+    """What a classifier that learned from these texts says of others. Naive Bayes and the SVM weigh the
+    n-grams by TF-IDF, logistic regression counts them. Balanced, a rare facet weighs as much as a frequent
+    one, and logistic regression is held nearer to nothing.
     """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -134,10 +133,9 @@ def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
 
 
 def _factors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
-    """A few hundred columns in the place of the n-gram counts, with the same inner products.
-
-    A linear model with a quadratic penalty sees nothing else of them, so that it predicts the same, and is
-    fitted in a tenth of the time.
+    """A few hundred columns in the place of the n-gram counts, with the same inner products. A linear model
+    with a quadratic penalty sees nothing else of them, so that it predicts the same, and is fitted in a tenth
+    of the time.
     """
     values, vectors = np.linalg.eigh((known_vectors @ known_vectors.T).toarray().astype(np.float64))
     is_known = values > values.max(initial=0.0) * _NOTHING

@@ -41,10 +41,9 @@ class Way(NamedTuple):
 
 
 def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats:
-    """(citances, sentences, 6), each text being its words.
-
-    ``(shared + sum of likest) * 2|C||R| / (|C| + |R|)``: the senses that both texts have, and for each word
-    of the shorter text that shares no sense with the other its likeness to the likest word there.
+    """(citances, sentences, 6), each text being its words. ``(shared + sum of likest) * 2|C||R| / (|C| +
+    |R|)``: the senses that both texts have, and for each word of the shorter text that shares no sense with
+    the other its likeness to the likest word there.
     """
     senses = Senses([*citances, *sentences], wordnet)
     vocabulary = [list(dict.fromkeys(chain.from_iterable(texts))) for texts in (citances, sentences)]

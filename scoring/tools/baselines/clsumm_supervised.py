@@ -141,9 +141,8 @@ def learned(
     files: Sequence[InputFile], options: Options, *, features: Callable[[InputTopic, Options], Floats]
 ) -> Iterator[Answer]:
     """The sentences that a classifier finds likeliest, each topic's by one of the other topics: nothing of a
-    topic's own gold is looked at.
-
-    The first feature stands for all of them where no topic has gold to learn from. Raises Unavailable.
+    topic's own gold is looked at. The first feature stands for all of them where no topic has gold to learn
+    from. Raises Unavailable.
     """
     annotation = options[ANNOTATION.name]
     topics = read_input_topics(files, {ANNOTATION.name: annotation})

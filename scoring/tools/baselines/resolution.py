@@ -74,9 +74,8 @@ def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
 
 
 def words_around(record: Mapping[str, Any], window: Window) -> str:
-    """Words left and right of the first placeholder, from the sentence and those before and after it.
-
-    Other marks are no words. Without a placeholder the sentence's end stands for it.
+    """Words left and right of the first placeholder, from the sentence and those before and after it. Other
+    marks are no words. Without a placeholder the sentence's end stands for it.
     """
     before, sentence, after = (str(record.get(part) or "") for part in ("before", "sentence", "after"))
     left, _, right = sentence.partition(PLACEHOLDER)
@@ -135,9 +134,8 @@ def passages(length: int) -> Method:
 
 
 def inlinks(width: int, right: int | None = None) -> Method:
-    """So many words left and right of the marks with which other papers cite the document.
-
-    Without ``right`` as many on each side.
+    """So many words left and right of the marks with which other papers cite the document. Without ``right``
+    as many on each side.
     """
     window = Window(width, width if right is None else right)
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
@@ -222,9 +220,8 @@ _PARTS = {
 
 
 def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentences) -> Iterator[Answer]:
-    """The scores of all references for each context.
-
-    Raises InputRefused where the inputs cannot be read, or have nothing of what the method needs.
+    """The scores of all references for each context. Raises InputRefused where the inputs cannot be read, or
+    have nothing of what the method needs.
     """
     documents = _documents(files)
     there = parts_of(document for one in documents.values() for document in one.values())

@@ -36,9 +36,8 @@ def words(text: str) -> list[str]:
 
 
 class Okapi:
-    """BM25 as the package rank-bm25 computes it in its class BM25Okapi, to the last digit.
-
-    A word counts as often as the query has it.
+    """BM25 as the package rank-bm25 computes it in its class BM25Okapi, to the last digit. A word counts as
+    often as the query has it.
     """
 
     def __init__(self, documents: Iterable[str], *, k1: float = K1, b: float = B) -> None:
@@ -190,7 +189,6 @@ def recommend(
     depth: int = DEPTH,
 ) -> Iterator[Answer]:
     """An answer for each context, one after the other. Raises InputRefused where the inputs cannot be read.
-
     The query is the sentence without the placeholder, with its neighbours where asked for; a document is the
     reference as the collection prints it. Equal scores stand in the order of the candidates' file.
     """

@@ -17,7 +17,6 @@ def words(text: str) -> list[str]:
 
 class TfIdf:
     """Weights of words from a collection of texts; a word that the collection does not have weighs nothing.
-
     With scikit-learn's defaults a vector has length 1. ``is_plain`` takes the words of `words` and weighs
     them by their counts times ln(N / df), not normalised, as the systems of the CL-Summ pilot do.
     """
@@ -62,9 +61,8 @@ def _normalised(rows: Floats) -> Floats:
 
 
 def ranked(scores: Floats) -> list[int]:
-    """The places from the best score to the worst; of equals the earlier comes first.
-
-    Scores that differ by less than rounding can are equal, so that every machine gives the same order.
+    """The places from the best score to the worst; of equals the earlier comes first. Scores that differ by
+    less than rounding can are equal, so that every machine gives the same order.
     """
     return [int(place) for place in np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))]
 

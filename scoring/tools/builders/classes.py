@@ -101,11 +101,9 @@ PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What decides which contexts are taken and which classes they have.
-
-    ``length_thresholds`` are worked out from the corpus where they are not given: mean minus and plus the
-    standard deviation of the token counts of its sentences, once those beyond ``outlier_z`` deviations are
-    dropped.
+    """What decides which contexts are taken and which classes they have. ``length_thresholds`` are worked out
+    from the corpus where they are not given: mean minus and plus the standard deviation of the token counts
+    of its sentences, once those beyond ``outlier_z`` deviations are dropped.
     """
 
     seed: int = 0

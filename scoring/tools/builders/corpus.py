@@ -17,7 +17,6 @@ PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 @dataclass(frozen=True, kw_only=True)
 class Paper:
     """A paper of the corpus; ``field`` is its discipline, ``text`` its full text without marks where known.
-
     ``citations`` counts the papers that cite it; ``author_ids`` name its authors in their order, of whom the
     corpus may say more.
     """
@@ -45,10 +44,9 @@ class Author:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """An entry of a paper's reference list.
-
-    ``target`` is the same for all references to one paper: its id in the collection, or another id that all
-    share; where nothing is known it is an id of this entry alone. ``citations`` counts who cites the target.
+    """An entry of a paper's reference list. ``target`` is the same for all references to one paper: its id in
+    the collection, or another id that all share; where nothing is known it is an id of this entry alone.
+    ``citations`` counts who cites the target.
     """
 
     ref_id: str
@@ -84,7 +82,6 @@ class Context:
 @dataclass(frozen=True, kw_only=True)
 class Mark:
     """A citation mark in a paragraph: where it stands, how it is printed, which reference it names.
-
     ``ref_id`` is None where the corpus could not say.
     """
 
@@ -134,9 +131,8 @@ class Splitter:
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Where each sentence begins and ends, without the blanks around it.
-
-        In the text each citation mark is one ``MARK``; ``marks`` has what is printed there.
+        """Where each sentence begins and ends, without the blanks around it. In the text each citation mark
+        is one ``MARK``; ``marks`` has what is printed there.
         """
         return sentence_spans(text)
 
@@ -151,9 +147,8 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
 
 
 class _Package(Splitter):
-    """A spaCy package, which sees the paragraph as it is printed, marks and all.
-
-    An end that it finds inside of a mark is none.
+    """A spaCy package, which sees the paragraph as it is printed, marks and all. An end that it finds inside
+    of a mark is none.
     """
 
     def __init__(self, name: str) -> None:

@@ -24,10 +24,8 @@ _Stratum = tuple[list[int], list[int]]
 
 
 class Dimension:
-    """The sample of one dimension, taken from contexts in the order of their draws.
-
-    ``unit`` is the paper of which there is one context if possible: the citing one (`paper_id`) or the cited
-    one (`target`).
+    """The sample of one dimension, taken from contexts in the order of their draws. ``unit`` is the paper of
+    which there is one context if possible: the citing one (`paper_id`) or the cited one (`target`).
     """
 
     def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
@@ -145,10 +143,8 @@ def build_diagnostic(
     sentences: str = BY_RULES,
 ) -> datasheet.Built:
     """Write the season folder. ``pipeline`` names the spaCy pipeline for parts of speech, None for none;
-    ``sentences`` what splits texts into sentences.
-
-    What is written is the same whoever works on it. Raises InputRefused where the corpus cannot be read,
-    Unavailable where the pipeline or the cluster is missing.
+    ``sentences`` what splits texts into sentences. What is written is the same whoever works on it. Raises
+    InputRefused where the corpus cannot be read, Unavailable where the pipeline or the cluster is missing.
     """
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None

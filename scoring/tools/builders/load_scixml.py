@@ -83,9 +83,8 @@ def _root(file: Path) -> ET.Element:
 
 
 class _Titles:
-    """The papers of the collection by the words of their titles; a title of two papers means neither.
-
-    Raises InputRefused with all files that cannot be read, and papers that are there twice.
+    """The papers of the collection by the words of their titles; a title of two papers means neither. Raises
+    InputRefused with all files that cannot be read, and papers that are there twice.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:

@@ -160,9 +160,8 @@ SENTENCES = ("lines", "scixml", "clsumm")
 
 
 class Loader:
-    """What reads a form: a corpus ``as_a_whole``, or line by line the files whose lines stand on their own.
-
-    A form whose files belong together has neither ``files`` nor ``add``. ``has_paragraphs`` is whether its
+    """What reads a form: a corpus ``as_a_whole``, or line by line the files whose lines stand on their own. A
+    form whose files belong together has neither ``files`` nor ``add``. ``has_paragraphs`` is whether its
     texts are paragraphs, and not sentences.
     """
 

@@ -18,9 +18,8 @@ CACHE = 32_768
 
 
 class Store:
-    """Takes what a loader reads; afterwards it is asked in SQL.
-
-    Of one paper in several lines, as text and as metadata, each part that is not empty is kept.
+    """Takes what a loader reads; afterwards it is asked in SQL. Of one paper in several lines, as text and as
+    metadata, each part that is not empty is kept.
     """
 
     def __init__(
@@ -71,9 +70,8 @@ class Store:
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 
     def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
-        """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each.
-
-        They are not kept: see `topics.Texts`.
+        """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each. They are
+        not kept: see `topics.Texts`.
         """
 
     def add_sentence(self, tokens: int) -> None:

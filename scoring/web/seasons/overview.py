@@ -246,7 +246,6 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
 
 def _in_small(line: TaskLine, elsewhere: TaskLine | None) -> dict[str, Any]:
     """A task as the first page shows it: drawn by its sample, and the first rows of the board it is read for.
-
     ``published`` has the best of the task's own published results, or of another task of its kind.
     """
     kind, current = line.task.task_type, line.current

@@ -12,10 +12,9 @@ FAREWELL_SECONDS = 10  # for the others of the group, where whoever would end th
 
 
 class EndingCluster(Cluster):
-    """django-q's parent of all, which may be told to end again while it ends.
-
-    The kernel tells of the parent's death once for each of its threads, and django-q's own handler,
-    interrupted by itself while it sets an event, waits for ever for a lock that it holds.
+    """django-q's parent of all, which may be told to end again while it ends. The kernel tells of the
+    parent's death once for each of its threads, and django-q's own handler, interrupted by itself while it
+    sets an event, waits for ever for a lock that it holds.
     """
 
     def __init__(self) -> None:

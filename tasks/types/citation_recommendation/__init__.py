@@ -103,11 +103,9 @@ SAMPLED_FOR = "sampled_for"
 
 
 def contradiction(recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0) -> str:
-    """What is wrong with a row's Recall@k and MRR@k; empty where both can be true.
-
-    A cited paper among the first k has a reciprocal rank between 1/k and 1, any other has 0, so that
-    Recall@k / k <= MRR@k <= Recall@k. ``rounding`` is how far each figure may be off: half a unit of its last
-    digit.
+    """What is wrong with a row's Recall@k and MRR@k; empty where both can be true. A cited paper among the
+    first k has a reciprocal rank between 1/k and 1, any other has 0, so that Recall@k / k <= MRR@k <=
+    Recall@k. ``rounding`` is how far each figure may be off: half a unit of its last digit.
     """
     if mrr + rounding < (recall - rounding) / cut:
         return f"MRR@{cut} {mrr:g} is below Recall@{cut} / {cut}, which is {recall / cut:g}"

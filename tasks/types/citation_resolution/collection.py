@@ -279,10 +279,9 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, l
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """One row a context; a group of citations is one context.
-
-    A citing paper is the unit that is resampled, since all its contexts choose among the same candidates.
-    Under the official rules only papers with at least eight candidates count.
+    """One row a context; a group of citations is one context. A citing paper is the unit that is resampled,
+    since all its contexts choose among the same candidates. Under the official rules only papers with at
+    least eight candidates count.
     """
     resolution: Resolution = split.content
     rows: NDArray[np.intp] = np.arange(split.instances)

@@ -102,10 +102,9 @@ def instance_names(file: InputFile, records: Sequence[jsonlines.Record]) -> Iter
 
 
 class _Names:
-    """Which data set a record is of, and the name of its instance.
-
-    A record may say `dataset` itself. Otherwise the file's name is the data set's, unless it says nothing and
-    the ids do: `lu-00` and `lu-02` are of `lu`. Where there is no id, the place in the file makes one.
+    """Which data set a record is of, and the name of its instance. A record may say `dataset` itself.
+    Otherwise the file's name is the data set's, unless it says nothing and the ids do: `lu-00` and `lu-02`
+    are of `lu`. Where there is no id, the place in the file makes one.
     """
 
     def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
@@ -313,10 +312,9 @@ OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_refe
 
 
 def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list[DataSet]:
-    """A line for each data set in its order, and one for all where there are several.
-
-    ``count`` says how many tokens a text has, by default its words between white space. The input is all of
-    an instance's items without their tags.
+    """A line for each data set in its order, and one for all where there are several. ``count`` says how many
+    tokens a text has, by default its words between white space. The input is all of an instance's items
+    without their tags.
     """
     groups: dict[str, list[Instance]] = {}
     for instance in instances:

@@ -17,10 +17,9 @@ from tasks.types.text import unescaped
 
 @dataclass(frozen=True)
 class CitancePair:
-    """A citance and its answer; either may be missing, not both.
-
-    ``file`` counts the gold files of the topic from 0. ``is_known`` says of an answer without gold that the
-    official program knows its key, from a row that quotes nothing.
+    """A citance and its answer; either may be missing, not both. ``file`` counts the gold files of the topic
+    from 0. ``is_known`` says of an answer without gold that the official program knows its key, from a row
+    that quotes nothing.
     """
 
     topic: Topic
@@ -251,10 +250,9 @@ def paper_lines(annotation: citances.Annotation, topic: Topic, *, in_order: bool
 
 
 def quoted_lines(annotation: citances.Annotation, topic: Topic, rules: str, order: Order) -> list[str]:
-    """The quoted sentences with their entities, in the order in which the official program joins them.
-
-    The program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand
-    in, put in by listed order.
+    """The quoted sentences with their entities, in the order in which the official program joins them. The
+    program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand in,
+    put in by listed order.
     """
     texts = dict(annotation.texts)
     if rules == OFFICIAL_2018:

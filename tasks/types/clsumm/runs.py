@@ -268,10 +268,9 @@ def _facet_name(spelling: object) -> str:
 def _named(
     answers: Sequence[citances.Annotation], index: Index
 ) -> tuple[Mapping[int, citances.CitanceName], int]:
-    """By line the gold's name of the answer's citance, else its own; and how many went by order.
-
-    The gold spells articles with or without an ending and JSON lines do not follow it there, so that both
-    sides are compared without; under every rule set the answer then bears the gold's spelling.
+    """By line the gold's name of the answer's citance, else its own; and how many went by order. The gold
+    spells articles with or without an ending and JSON lines do not follow it there, so that both sides are
+    compared without; under every rule set the answer then bears the gold's spelling.
     """
     found, in_order = {answer.line: answer.name for answer in answers}, 0
     for topic, own in by_topic(answers).items():

@@ -130,10 +130,9 @@ def _name(folder: folders.TopicFolder, first: InputFile) -> str:
 
 
 def summary_lines(text: str) -> tuple[str, ...]:
-    """The sentences: one for each `<S>` element, or one a line where there is none; entities decoded.
-
-    Twice, since some of the gold has its entities encoded a second time (`&amp;quot;`). Once an element does
-    not end, no later one does.
+    """The sentences: one for each `<S>` element, or one a line where there is none; entities decoded. Twice,
+    since some of the gold has its entities encoded a second time (`&amp;quot;`). Once an element does not
+    end, no later one does.
     """
     pieces, place = [], 0
     while (tag := _ELEMENT.search(text, place)) and (begin := text.find(">", tag.end()) + 1):

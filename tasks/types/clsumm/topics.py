@@ -302,10 +302,9 @@ class Sentence:
 
 
 def read_sentences(file: InputFile) -> list[Sentence]:
-    """The sentences of a paper in their order, entities decoded.
-
-    Read tag by tag rather than as XML, since some released papers leave elements open, mix encodings or put
-    blanks around the equals signs; none of that loses a sentence here.
+    """The sentences of a paper in their order, entities decoded. Read tag by tag rather than as XML, since
+    some released papers leave elements open, mix encodings or put blanks around the equals signs; none of
+    that loses a sentence here.
     """
     content = file.read()
     if b"\0" in content:
@@ -362,10 +361,9 @@ class InputTopic:
 
 
 def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool = False) -> list[InputTopic]:
-    """The topics that have a reference paper, in the order of their names.
-
-    From gold or from public inputs. Topics without citances, as where summaries alone are asked for, are
-    passed over unless they are wanted too.
+    """The topics that have a reference paper, in the order of their names. From gold or from public inputs.
+    Topics without citances, as where summaries alone are asked for, are passed over unless they are wanted
+    too.
     """
     topics = []
     for folder in topic_folders(files):

@@ -32,10 +32,9 @@ CALIBRATED = tuple(metric_ref(name, f"calibration:{by}", labels=FACETS) for name
 
 @dataclass(frozen=True)
 class FacetAnswer:
-    """What a run says of one facet of one citance: the facet, or None where it does not name it.
-
-    ``is_found`` says that task 1A found one of the citance's sentences, which is the condition of task 1B;
-    None where the answer belongs to no citance that is known. ``file`` counts the gold files of the topic.
+    """What a run says of one facet of one citance: the facet, or None where it does not name it. ``is_found``
+    says that task 1A found one of the citance's sentences, which is the condition of task 1B; None where the
+    answer belongs to no citance that is known. ``file`` counts the gold files of the topic.
     """
 
     facet: str | None

@@ -20,10 +20,9 @@ GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
-    """What both shapes share: labels, one of which may ``abstain``, and a pool of documents.
-
-    ``pool_id`` and ``pool_content`` are fields of its documents; what ``pool_shown`` names participants see
-    besides. ``given`` is a field of the claim with documents that participants see, or none.
+    """What both shapes share: labels, one of which may ``abstain``, and a pool of documents. ``pool_id`` and
+    ``pool_content`` are fields of its documents; what ``pool_shown`` names participants see besides.
+    ``given`` is a field of the claim with documents that participants see, or none.
     """
 
     labels: tuple[str, ...]

@@ -20,10 +20,9 @@ LARGEST = 1e150
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTask(InstanceTask):
-    """A number from ``least`` to ``most``, in whole ``steps`` from the least where there are any.
-
-    The gold may be a list of what annotators gave, which ``reduce`` makes one number. A run without a number
-    for some instance is refused: nothing stands in for one.
+    """A number from ``least`` to ``most``, in whole ``steps`` from the least where there are any. The gold
+    may be a list of what annotators gave, which ``reduce`` makes one number. A run without a number for some
+    instance is refused: nothing stands in for one.
     """
 
     least: float | None = None

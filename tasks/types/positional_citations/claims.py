@@ -38,7 +38,6 @@ class ClaimRules:
 @dataclass(frozen=True)
 class Claim:
     """What a group of marks vouches for. Its marks stand in order, each as often as it was given.
-
     ``position`` is the share of the sentence's tokens up to the cited one; None where the claim is the whole
     sentence.
     """

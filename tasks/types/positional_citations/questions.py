@@ -45,7 +45,6 @@ class Passage:
 @dataclass(frozen=True)
 class Question:
     """An instance. ``short_answers`` holds the spellings of each, ``references`` the answers in full.
-
     ``answers`` are those of a question that asks for a list, ``claims`` what a full answer should say,
     ``answer`` the one in full that the released programs take where a single one is needed.
     """

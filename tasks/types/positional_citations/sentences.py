@@ -80,10 +80,9 @@ def splitter_name(option: str) -> str:
 
 
 def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list[str]:
-    """Marks at the beginning of a sentence belong to the end of the one before.
-
-    The released program moves one mark of each sentence only: the first of a sentence that begins with a
-    bracket, wherever in it that mark stands.
+    """Marks at the beginning of a sentence belong to the end of the one before. The released program moves
+    one mark of each sentence only: the first of a sentence that begins with a bracket, wherever in it that
+    mark stands.
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
@@ -167,10 +166,9 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True)
 class Positions:
-    """A position between 0 and 1 for each mark of a sentence.
-
-    ``units`` are numbers of the unit, from 1, over the number of units; ``offsets`` are characters before
-    the mark over characters of the sentence, marks included.
+    """A position between 0 and 1 for each mark of a sentence. ``units`` are numbers of the unit, from 1, over
+    the number of units; ``offsets`` are characters before the mark over characters of the sentence, marks
+    included.
     """
 
     units: tuple[float, ...]

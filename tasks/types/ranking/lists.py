@@ -19,10 +19,9 @@ NO_ROW = -1
 
 
 class Lists(Sequence[tuple[int, ...] | None]):
-    """Row i is ``values[offsets[i]:offsets[i + 1]]``, or None where ``present[i]`` is false.
-
-    Reads like a list of tuples. ``tied`` says of each member whether it has the score of the one before it;
-    None where no scores were given.
+    """Row i is ``values[offsets[i]:offsets[i + 1]]``, or None where ``present[i]`` is false. Reads like a
+    list of tuples. ``tied`` says of each member whether it has the score of the one before it; None where no
+    scores were given.
     """
 
     def __init__(

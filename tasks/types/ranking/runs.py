@@ -363,11 +363,9 @@ def header_of(file: InputFile) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """What a ranking may be.
-
-    ``longest`` is the most candidates that it may have, None for all; ``kept`` how many of its first places
-    can change a number. Equal scores keep the order that the run gives, or that of the candidates.
-    ``declares`` says that probabilities of candidates are read too.
+    """What a ranking may be. ``longest`` is the most candidates that it may have, None for all; ``kept`` how
+    many of its first places can change a number. Equal scores keep the order that the run gives, or that of
+    the candidates. ``declares`` says that probabilities of candidates are read too.
     """
 
     longest: int | None = None

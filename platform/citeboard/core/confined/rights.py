@@ -138,10 +138,9 @@ def landlock_version() -> int:
 
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
-    """By Landlock close all but these files and folders, and TCP; False where the kernel cannot.
-
-    It needs no privilege (Linux 5.13; TCP from 6.7, signals from 6.12). What is restricted cannot be opened
-    again, and holds for whatever the process starts. See `landlock(7)`.
+    """By Landlock close all but these files and folders, and TCP; False where the kernel cannot. It needs no
+    privilege (Linux 5.13; TCP from 6.7, signals from 6.12). What is restricted cannot be opened again, and
+    holds for whatever the process starts. See `landlock(7)`.
     """
     number = landlock_version()
     if not number:

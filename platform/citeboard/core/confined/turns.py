@@ -24,10 +24,9 @@ HALF = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """For whom a file is read; a run that is submitted goes before one that is only checked.
-
-    Who ``gives_way`` can be read later or ask again: has so many seconds of computing an hour, and makes
-    room, even while the file is read, where somebody waits who kept others waiting for less.
+    """For whom a file is read; a run that is submitted goes before one that is only checked. Who
+    ``gives_way`` can be read later or ask again: has so many seconds of computing an hour, and makes room,
+    even while the file is read, where somebody waits who kept others waiting for less.
     """
 
     account: str
