@@ -22,7 +22,7 @@ from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, S
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import OF_DATES
 from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
-from tasks.seasons.file.entries import SEASON, rows_of
+from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.history import NotUndone
 from tasks.webhooks.services import TO_TAKE_BACK, holding
@@ -92,7 +92,7 @@ def take_posts_back(events: list[str]) -> int:
 
 
 def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
-    rows, values = rows_of(season), dict[str, Any]()
+    rows, values, others = rows_of(season), dict[str, Any](), False
     for change in entry.changes:
         prefix, _dot, key = str(change["key"]).rpartition(".")
         prefix = prefix or SEASON
@@ -100,6 +100,9 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
         names = {name: name for name in row.SETTINGS} if row else {}
         names |= {row.key(name): name for name in row.SETTINGS} if row else {}
         if row is None or key not in names:
+            if prefix.endswith(".gold") or change["key"].startswith((TERMS_KEY, f"{SEASON}.organisers.")):
+                others = True
+                continue
             raise NotUndone(_("%(key)s is not there any more") % {"key": change["key"]})
         name = names[key]
         if audit.as_json(getattr(row, name)) != change["after"]:
@@ -108,7 +111,8 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
         value = before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
         values[f"{prefix}.{row.key(name)}"] = value
     change_settings(season=season, values=values, by=by)
-    return _("What was shown meanwhile may have been seen.")
+    stays = _("Terms, gold and organisers of the file have entries of their own and stay.") if others else ""
+    return f"{_('What was shown meanwhile may have been seen.')} {stays}".rstrip()
 
 
 def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
@@ -210,7 +214,7 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     **dict.fromkeys(
         (
             "settings-changed", "phase-changed", "phase-moved", "phase-opened", "phase-closed",
-            "board-changed", "board-frozen", "entry-changed", "list-changed", "team-limits",
+            "board-changed", "board-frozen", "entry-changed", "list-changed", "team-limits", "season-loaded",
         ),
         _take_settings_back,
     ),

@@ -325,7 +325,9 @@ def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refuse
 
 
 def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(browser, phase, organiser):
-    Phase.objects.update(board="organisers", opens="2031-03-01T00:00Z", closes="2031-03-09T12:00Z")
+    Phase.objects.update(
+        board="organisers", opens="2031-03-01T00:00Z", closes="2031-03-09T12:00Z", time_zone="UTC"
+    )
     where, sent = reverse("organise-clone", args=["one"]), {"title": "Two", "slug": "two", "days": "10"}
     asked = browser.post(where, sent)
     assert asked.status_code == 409

@@ -7,6 +7,7 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from tasks.models import Gold, Phase, Season, Task
+from tasks.registration.entries import current_terms
 from tasks.seasons.phase_acts import move_phase
 from tests.factories import make_user
 from tests.pages.reading import text_of
@@ -52,6 +53,17 @@ def test_the_plan_is_shown_before_anything_changes(client, folder):
     assert practice().runs_per_day == 4
     entry = history(Season.objects.get())[0]
     assert (entry.actor_name, entry.changes[0]["after"]) == ("Ada", 4)
+
+
+def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folder):
+    text = edited().replace("[season]", '[season]\nterms = "Be fair."', 1)
+    client.post(WHERE, {"text": text, "load": "yes"})
+    assert practice().runs_per_day == 4
+    [loaded] = history(Season.objects.get()).filter(action="season-loaded")[:1]
+    answer = client.post(reverse("organise-undo", args=["small", loaded.pk]), follow=True)
+    assert "Terms, gold and organisers of the file have entries of their own and stay." in text_of(answer)
+    assert practice().runs_per_day == 3
+    assert current_terms(Season.objects.get()).text == "Be fair."
 
 
 def test_a_change_in_the_site_is_set_back_only_where_somebody_says_so(client, folder, ada):

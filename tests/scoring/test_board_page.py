@@ -1,15 +1,14 @@
 """The board as people and programs ask for it."""
 
 import csv
-import datetime as dt
 import io
 import re
 
 import pytest
 from django.db import connection
 from django.urls import reverse
-from django.utils import timezone
 
+from citeboard.core.instants import WITHOUT_END
 from scoring.board.comparisons import save_comparisons
 from scoring.models import Comparison, Score
 from tasks.models import Phase
@@ -390,7 +389,7 @@ def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_d
 
 
 def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_phase_has_no_end(client):
-    phase = boards.make_phase(closes=timezone.now() + dt.timedelta(days=365 * 30))
+    phase = boards.make_phase(closes=WITHOUT_END)
     boards.scored_run(phase, None, 0.3, system="Lead")
     for address in ("/", reverse("season", args=[phase.task.season.slug])):
         page = text_of(client.get(address))
