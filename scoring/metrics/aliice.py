@@ -27,11 +27,10 @@ from tasks.types.positional_citations.sentences import are_in_range, is_in_range
 
 
 class Aliice(CitationMetric):
-    """Entailed claims and credited marks of each response, then the mean over responses.
-
-    A claim counts if it has marks and all stand for passages. A response without such a claim is left out:
-    what it leaves uncited costs it nothing, so that is counted beside the score. Precision is per mark of the
-    response, as released, or the mean over its claims, as in the paper's text.
+    """Entailed claims and credited marks of each response, then the mean over responses. A claim counts if it
+    has marks and all stand for passages. A response without such a claim is left out: what it leaves uncited
+    costs it nothing, so that is counted beside the score. Precision is per mark of the response, as released,
+    or the mean over its claims, as in the paper's text.
     """
 
     statistic = "aliice"
@@ -192,11 +191,9 @@ MAX_MARKS = 3
 
 class Alce(CitationMetric):
     """Recall is over all sentences of a response, and precision over the marks of its sentences, 0 without
-    marks.
-
-    A sentence with a mark that stands for no passage is not entailed, and its marks do not enter precision. A
-    response without a sentence, or without an answer at all, counts with 0; in the official program it does
-    not count.
+    marks. A sentence with a mark that stands for no passage is not entailed, and its marks do not enter
+    precision. A response without a sentence, or without an answer at all, counts with 0; in the official
+    program it does not count.
     """
 
     citation = ALCE

@@ -82,11 +82,9 @@ class ExactMatch(AnswerMetric):
 
 class ListAnswers(AnswerMetric):
     """Of a question that asks for a list, as in QAMPARI: how much of the answer is right, and of the answers
-    found.
-
-    The first line of the answer without marks, split at commas; both sides without punctuation, articles and
-    case, empty parts dropped. Recall-5 is 100 % once five answers are found. F1 is of each question, then the
-    mean. Questions without such answers do not count.
+    found. The first line of the answer without marks, split at commas; both sides without punctuation,
+    articles and case, empty parts dropped. Recall-5 is 100 % once five answers are found. F1 is of each
+    question, then the mean. Questions without such answers do not count.
     """
 
     statistic = "qampari"
@@ -185,11 +183,10 @@ class PositionalShare(AnswerMetric):
 
 class Cvcp(Metric):
     """The coefficient of variation of citation positions: standard deviation over mean of the positions of a
-    sentence's marks, 0 where all stand at one place, larger where they are spread.
-
-    As in the paper's formula: within each cited sentence, over units; the mean over the cited sentences of a
-    response, then over the responses that have one. Pooled, as released: over all marks of all responses, as
-    offsets of characters. Undefined (NaN) without marks. Neither way is up.
+    sentence's marks, 0 where all stand at one place, larger where they are spread. As in the paper's formula:
+    within each cited sentence, over units; the mean over the cited sentences of a response, then over the
+    responses that have one. Pooled, as released: over all marks of all responses, as offsets of characters.
+    Undefined (NaN) without marks. Neither way is up.
     """
 
     statistic = "cvcp"
@@ -238,11 +235,10 @@ class Cvcp(Metric):
 
 class AnswerMauve(Mauve):
     """MAUVE of questions with their answers against questions with the gold's answer in full, as ALCE and
-    ALiiCE take it.
-
-    Where annotators gave several, the gold's field ``answer`` says which, as in the released programs;
-    else it is the first. The first 100 words of each, without marks and without punctuation at the end. A
-    question that has no answer in full does not count; one that the run does not answer stands there alone.
+    ALiiCE take it. Where annotators gave several, the gold's field ``answer`` says which, as in the released
+    programs; else it is the first. The first 100 words of each, without marks and without punctuation at the
+    end. A question that has no answer in full does not count; one that the run does not answer stands there
+    alone.
     """
 
     fixed = {"reference": "answer-or-first", "texts": f"question-answer-{MAX_WORDS}"}

@@ -240,11 +240,10 @@ class WeightedMetric(Metric):
 
 class MeanMetric(Metric):
     """The mean of one column of the matrix over the instances that count, times the scale (of counts, by 1).
-
-    The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count:
-    an answer without gold does not, a gold instance without an answer does, with 0. Over no instances the
-    mean is undefined (NaN). ``over_units`` takes the mean of each unit first and then the mean of these (a
-    macro average).
+    The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count: an
+    answer without gold does not, a gold instance without an answer does, with 0. Over no instances the mean
+    is undefined (NaN). ``over_units`` takes the mean of each unit first and then the mean of these (a macro
+    average).
     """
 
     counts_by_last_column = True

@@ -26,12 +26,11 @@ BLOCK = 1024
 
 
 class BertScore(base.TextMean):
-    """The mean over instances of precision, recall or F1 of BERTScore, times 100.
-
-    Gold and answers are texts. An empty one scores 0 without going to the model. ``idf`` weighs tokens
-    by how few gold texts have them; ``baseline`` is `no`, `yes` for the package's table of the model,
-    or the path of such a table, and rescales linearly between it and 1. Where it is not asked for it is
-    undefined, over no instance. Raises OptionRefused.
+    """The mean over instances of precision, recall or F1 of BERTScore, times 100. Gold and answers are texts.
+    An empty one scores 0 without going to the model. ``idf`` weighs tokens by how few gold texts have them;
+    ``baseline`` is `no`, `yes` for the package's table of the model, or the path of such a table, and
+    rescales linearly between it and 1. Where it is not asked for it is undefined, over no instance. Raises
+    OptionRefused.
     """
 
     columns = base.PARTS

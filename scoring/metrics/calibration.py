@@ -99,9 +99,8 @@ class LogLoss(MeanMetric):
 class Brier(MeanMetric):
     """The mean over instances of the squared differences between the probabilities and 1 for the gold's
     label, 0 for the others, summed over the labels: from 0 to 2. For two labels it is twice the score of one.
-
-    In a run that gives probabilities, an instance without counts as if each label had 0, which costs 1. A
-    run without any has no value.
+    In a run that gives probabilities, an instance without counts as if each label had 0, which costs 1. A run
+    without any has no value.
     """
 
     higher_is_better = False
@@ -177,12 +176,11 @@ class CalibrationError(Metric):
 
 
 class DebiasedCalibrationError(CalibrationError):
-    """The expected calibration error less what distances by chance are estimated to add to it.
-
-    2 e - Σ share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean confidence less its share r that is
-    right, n its instances, and e the error itself: what drawing the shares again adds is taken off once.
-    Below 0 where a run is better calibrated than chance allows; a bin of one instance is taken as it is. Of
-    a run whose confidences are right two fifths of the error go.
+    """The expected calibration error less what distances by chance are estimated to add to it. 2 e - Σ
+    share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean confidence less its share r that is right, n
+    its instances, and e the error itself: what drawing the shares again adds is taken off once. Below 0 where
+    a run is better calibrated than chance allows; a bin of one instance is taken as it is. Of a run whose
+    confidences are right two fifths of the error go.
     """
 
     citation = (
@@ -206,11 +204,10 @@ class DebiasedCalibrationError(CalibrationError):
 
 
 def calibration_p_value(sums: Floats) -> float:
-    """How often a run whose confidences are right has at least this expected calibration error.
-
-    ``sums`` are those of the rows of `CalibrationError`. Of each bin as many right labels are drawn as its
-    mean confidence makes likely, instance by instance on its own (Bröcker and Smith 2007, Increasing the
-    Reliability of Reliability Diagrams, Weather and Forecasting 22); by a fixed seed. NaN without any.
+    """How often a run whose confidences are right has at least this expected calibration error. ``sums`` are
+    those of the rows of `CalibrationError`. Of each bin as many right labels are drawn as its mean confidence
+    makes likely, instance by instance on its own (Bröcker and Smith 2007, Increasing the Reliability of
+    Reliability Diagrams, Weather and Forecasting 22); by a fixed seed. NaN without any.
     """
     counts, confidence, right = np.split(np.asarray(sums, dtype=np.float64), 3)
     if not counts.sum():

@@ -23,11 +23,10 @@ Label = str | int
 
 
 class Classification(Metric):
-    """What classification metrics share: the classes, and a matrix of them.
-
-    ``labels`` are the classes in order; None for those of the gold, sorted. An answer that is none of
-    them is wrong and belongs to no class, and a missing one likewise: scikit-learn's ``labels=`` does
-    the same. Answers without gold do not count.
+    """What classification metrics share: the classes, and a matrix of them. ``labels`` are the classes in
+    order; None for those of the gold, sorted. An answer that is none of them is wrong and belongs to no
+    class, and a missing one likewise: scikit-learn's ``labels=`` does the same. Answers without gold do not
+    count.
     """
 
     citation = CITATION
@@ -118,11 +117,10 @@ class Accuracy(Classification):
 
 
 class ClassAverage(Classification):
-    """Precision, recall or F1, averaged over classes, or of one class.
-
-    ``macro`` is the plain mean over classes, ``weighted`` the mean weighted by how many instances have
-    the class in the gold, ``micro`` pools the counts. 0/0 is 0, which scikit-learn calls
-    ``zero_division=0``; a class without instances counts in a macro average, with 0.
+    """Precision, recall or F1, averaged over classes, or of one class. ``macro`` is the plain mean over
+    classes, ``weighted`` the mean weighted by how many instances have the class in the gold, ``micro`` pools
+    the counts. 0/0 is 0, which scikit-learn calls ``zero_division=0``; a class without instances counts in a
+    macro average, with 0.
     """
 
     def __init__(
@@ -261,11 +259,10 @@ class FalsePositiveRate(OneClass):
 
 
 class Kappa(Classification):
-    """Cohen's kappa: agreement beyond what the two distributions of classes give by chance.
-
-    Undefined (NaN) over no instances and where chance alone would agree always. A missing answer and one that
-    is no class count as one class more, which the gold never has: as disagreement that chance never agrees
-    on. A rule set whose missing answers are left out has them in neither.
+    """Cohen's kappa: agreement beyond what the two distributions of classes give by chance. Undefined (NaN)
+    over no instances and where chance alone would agree always. A missing answer and one that is no class
+    count as one class more, which the gold never has: as disagreement that chance never agrees on. A rule set
+    whose missing answers are left out has them in neither.
     """
 
     citation = (
@@ -284,11 +281,10 @@ class Kappa(Classification):
 
 
 class Matthews(Classification):
-    """Matthews' correlation coefficient, of two classes or, as Gorodkin has it, of several.
-
-    1 where all is right, 0 where answers tell no more than chance. A missing answer and one that is no class
-    count as one class more, which the gold never has. 0 where all gold is of one class, or all answers are;
-    undefined (NaN) over no instances.
+    """Matthews' correlation coefficient, of two classes or, as Gorodkin has it, of several. 1 where all is
+    right, 0 where answers tell no more than chance. A missing answer and one that is no class count as one
+    class more, which the gold never has. 0 where all gold is of one class, or all answers are; undefined
+    (NaN) over no instances.
     """
 
     citation = (

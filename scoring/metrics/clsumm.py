@@ -199,7 +199,6 @@ class Lines(Protocol):
 
 class PlainRouge(base.MeanMetric):
     """ROUGE against all references of a kind together (`-f A`), the mean over citances (1A) or topics (2).
-
     Stemmed, stop words kept, each value as ROUGE-1.5.5 prints it. What has no answer has 0, what has no
     reference of the kind does not count. The pilot's paper names no options: these are ours. ``order`` says
     in which order the pairs have cited sentences: the document's, or as listed. Where the option

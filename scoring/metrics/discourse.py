@@ -195,12 +195,11 @@ BATCH = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Tagger:
-    """TF-IDF of words and characters and logistic regression, kept in a folder without pickling.
-
-    `model.npz` holds the arrays, `manifest.json` says what they are, where they came from, and how well the
-    tagger does; reading them runs no code of theirs. Tags are those of the scikit-learn model that it was
-    made of, to the last bit. ``terms`` and ``idf`` go by block; ``weights`` is (rows, terms of all blocks),
-    one row a label or, of two labels, one row for the second.
+    """TF-IDF of words and characters and logistic regression, kept in a folder without pickling. `model.npz`
+    holds the arrays, `manifest.json` says what they are, where they came from, and how well the tagger does;
+    reading them runs no code of theirs. Tags are those of the scikit-learn model that it was made of, to the
+    last bit. ``terms`` and ``idf`` go by block; ``weights`` is (rows, terms of all blocks), one row a label
+    or, of two labels, one row for the second.
     """
 
     labels: tuple[str, ...]
@@ -580,10 +579,9 @@ class SuppliedDivergence(Divergence):
 
 class PublishedDivergence(Divergence):
     """KL(P || Q) in nats, P the mean of the system's shares over the data sets, Q the gold's shares in one
-    data set; over all of them the mean of these values.
-
-    A data set in which the system has no sentence counts as zeros, so that P may add up to less than 1 and
-    the value be below 0. By class, P stays that of all data sets and Q is the gold of the class.
+    data set; over all of them the mean of these values. A data set in which the system has no sentence counts
+    as zeros, so that P may add up to less than 1 and the value be below 0. By class, P stays that of all data
+    sets and Q is the gold of the class.
     """
 
     is_decomposable = False

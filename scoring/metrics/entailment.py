@@ -119,11 +119,10 @@ class Watched:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``entailed`` and the credit of each mark, None where it is pending.
-
-    ``pending`` are the pairs that may still have to be asked, ``next`` those of them that have to be in any
-    case. Of several marks ``alone`` says whether each one's passage is enough by itself and ``others``
-    whether the others are without it; None where that is pending or was not asked.
+    """``entailed`` and the credit of each mark, None where it is pending. ``pending`` are the pairs that may
+    still have to be asked, ``next`` those of them that have to be in any case. Of several marks ``alone``
+    says whether each one's passage is enough by itself and ``others`` whether the others are without it; None
+    where that is pending or was not asked.
     """
 
     entailed: bool | None
@@ -139,11 +138,10 @@ class Verdict:
 
 
 def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
-    """A verdict for each case. Nothing is asked that cannot matter, and nothing twice.
-
-    After Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations (EMNLP), section 4:
-    a mark earns its credit if all passages together entail the claim and it is enough by itself or needed.
-    A judge that leaves something open only looks it up, so that asking costs nothing.
+    """A verdict for each case. Nothing is asked that cannot matter, and nothing twice. After Gao et al. 2023,
+    Enabling Large Language Models to Generate Text with Citations (EMNLP), section 4: a mark earns its credit
+    if all passages together entail the claim and it is enough by itself or needed. A judge that leaves
+    something open only looks it up, so that asking costs nothing.
     """
     answers: dict[Pair, bool | None] = {}
 

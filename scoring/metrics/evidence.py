@@ -19,7 +19,6 @@ MEASURES = ("abstract_label_only", "abstract_rationalized", "sentence_selection"
 
 class SciFact(Metric):
     """Precision, recall or F1 of one of SciFact's four measures, counted over all claims; 0/0 is 0.
-
     `abstract_label_only`: documents with the right label. `abstract_rationalized`: those of which besides one
     whole set of evidence is among the first three sentences given. `sentence_selection`: sentences whose
     whole set was given; repeated ones count as given each time. `sentence_label`: the same where the label of
@@ -63,11 +62,10 @@ def _counted(gold: Any, answer: Any) -> list[float]:
 
 class Fever(MeanMetric):
     """The share of claims with the right label, and with whole evidence besides (the FEVER score); precision,
-    recall and F1 of sentences as the program has them.
-
-    The first five sentences of a claim count. Precision and recall are means over claims whose gold is not
-    the abstaining label: precision is the share of sentences given that stand in any set, 1 where none is
-    given; recall is whether a whole set was given. F1 is that of both means.
+    recall and F1 of sentences as the program has them. The first five sentences of a claim count. Precision
+    and recall are means over claims whose gold is not the abstaining label: precision is the share of
+    sentences given that stand in any set, 1 where none is given; recall is whether a whole set was given. F1
+    is that of both means.
     """
 
     statistic = "fever"

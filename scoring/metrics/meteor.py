@@ -17,12 +17,11 @@ OPTION = "wordnet"
 
 
 class NltkMeteor(TextMean):
-    """The mean over instances of NLTK's METEOR, times 100; an empty text has 0.
-
-    Words match as they are, by their Porter stem, or by a synonym of WordNet; recall counts nine times as
-    much as precision, and up to half is taken off for matches that do not stand together. The Java program
-    of the authors tokenises, matches and weighs otherwise, so that its numbers are others. Words are those of
-    NLTK's Treebank tokeniser, in lower case. Undefined where the option ``wordnet`` names no folder.
+    """The mean over instances of NLTK's METEOR, times 100; an empty text has 0. Words match as they are, by
+    their Porter stem, or by a synonym of WordNet; recall counts nine times as much as precision, and up to
+    half is taken off for matches that do not stand together. The Java program of the authors tokenises,
+    matches and weighs otherwise, so that its numbers are others. Words are those of NLTK's Treebank
+    tokeniser, in lower case. Undefined where the option ``wordnet`` names no folder.
     """
 
     statistic = "meteor_nltk"

@@ -231,11 +231,10 @@ def graded(gold: Lists) -> tuple[Lists, Floats]:
 
 
 class RankingF1(MeanMetric):
-    """The mean over instances of F1 = 2PR / (P + R), 0 where nothing is found.
-
-    Precision P is the share of the first ``cut`` places that hold gold candidates, also where a ranking is
-    shorter, recall R the share of the gold candidates that are there. An instance without an answer has 0.
-    With one gold candidate each it is 2 / (cut + 1) of the recall.
+    """The mean over instances of F1 = 2PR / (P + R), 0 where nothing is found. Precision P is the share of
+    the first ``cut`` places that hold gold candidates, also where a ranking is shorter, recall R the share of
+    the gold candidates that are there. An instance without an answer has 0. With one gold candidate each it
+    is 2 / (cut + 1) of the recall.
     """
 
     columns = ("precision", "recall", "f1")

@@ -107,9 +107,8 @@ class Rouge(TextMean):
 class RougeMid(Rouge):
     """What rouge-score's aggregator calls `mid`, and CiteBench prints (appendix A.3): the median of the means
     of 1,000 resamples of the instances, drawn as the package draws them after `numpy.random.seed(0)`: for
-    ROUGE-1, then -2, then -L.
-
-    CiteBench sets no seed, so that its last digits are chance; intervals and classes are those of the mean.
+    ROUGE-1, then -2, then -L. CiteBench sets no seed, so that its last digits are chance; intervals and
+    classes are those of the mean.
     """
 
     def total(self, rows: Floats) -> float:

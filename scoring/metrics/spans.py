@@ -45,7 +45,6 @@ class PooledSpans(Metric):
 
 class SemEval(PooledSpans):
     """Spans matched as SemEval-2013 task 9 does, under one of four schemes, as nervaluate 1.2 computes them.
-
     Given spans are taken in their order, and each meets one wanted span at most that none before it has met:
     of those that it overlaps one that is right, else the first. Right is the same bounds and label under
     `strict`, the same bounds under `exact` and `partial`, the same label under `type`, where the closest

@@ -110,12 +110,11 @@ def drawn_rows(rows: Floats, weights: Floats) -> Floats:
 
 
 class EqualSizeCalibrationError(WeightedMetric):
-    """The expected calibration error over groups of equal size by confidence.
-
-    The first groups are one larger where the sizes do not come out even. Equal confidences keep the gold's
-    order, or where they are ``pooled`` share the groups that they fall into evenly. It is undefined (NaN)
-    where there are at most two different confidences. It has no interval: distances by chance count too, so
-    that the estimate is biased upwards and no interval around it holds.
+    """The expected calibration error over groups of equal size by confidence. The first groups are one larger
+    where the sizes do not come out even. Equal confidences keep the gold's order, or where they are
+    ``pooled`` share the groups that they fall into evenly. It is undefined (NaN) where there are at most two
+    different confidences. It has no interval: distances by chance count too, so that the estimate is biased
+    upwards and no interval around it holds.
     """
 
     higher_is_better = False

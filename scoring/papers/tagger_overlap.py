@@ -15,10 +15,8 @@ def overlaps(
 ) -> Iterator[dict[str, Any]]:
     """By data set, of runs of so many words, which are letters a to z and digits in lower case: the texts
     that share a run with a training sentence, and those that hold one as a whole; and how many of the
-    sentences, which are long enough for it, are found in either way.
-
-    Whatever stands between words is passed over. Sentences that occur twice count once, and those of fewer
-    words not at all.
+    sentences, which are long enough for it, are found in either way. Whatever stands between words is passed
+    over. Sentences that occur twice count once, and those of fewer words not at all.
     """
     runs = (tuple(words(text)) for text in sentences)
     trained = list(dict.fromkeys(run for run in runs if len(run) >= length))

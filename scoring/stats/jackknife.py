@@ -190,11 +190,10 @@ def difference_bounds(
     same: float | Floats = 0.0,
     level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
-    """The ends for differences of two values of one metric, whose errors are those of the difference.
-
-    Between minus and plus the range a Wilson interval. ``same`` is the share of units in which both runs are
-    the same: what else these may show is added to the error, so that one word of difference does not make
-    an interval of nothing. Without two ends t errors. NaN where all units are the same.
+    """The ends for differences of two values of one metric, whose errors are those of the difference. Between
+    minus and plus the range a Wilson interval. ``same`` is the share of units in which both runs are the
+    same: what else these may show is added to the error, so that one word of difference does not make an
+    interval of nothing. Without two ends t errors. NaN where all units are the same.
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)

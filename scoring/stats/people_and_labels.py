@@ -52,12 +52,11 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
 
 
 def agreement(judgements: "Judgements", automatic: Automatic) -> dict[str, dict[str, Any]]:
-    """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of
-    all annotators, and Krippendorff's alpha, ordinal of ratings.
-
-    Recall and precision are means over responses, times 100, on the items that both have; ratings have the
-    interval of their mean, 95 %, None with fewer than three responses. Every other number of people has its
-    own by leaving out one response at a time, or the reason why there is none.
+    """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of all
+    annotators, and Krippendorff's alpha, ordinal of ratings. Recall and precision are means over responses,
+    times 100, on the items that both have; ratings have the interval of their mean, 95 %, None with fewer
+    than three responses. Every other number of people has its own by leaving out one response at a time, or
+    the reason why there is none.
     """
     return {
         **{kind: _labels(judgements.answers[kind], automatic[kind]) for kind in (RECALL, PRECISION)},
@@ -283,11 +282,10 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 
 def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
-    """Krippendorff 2004, Content Analysis, chapter 11: 1 less observed over expected disagreement.
-
-    Each item has its ratings, from whomever; items with fewer than two are left out. Nominal ratings are
-    the same or not; ordinal ones are as far apart as ratings lie between them; of interval ones the
-    difference counts, squared. NaN where nothing is left or every rating is the same.
+    """Krippendorff 2004, Content Analysis, chapter 11: 1 less observed over expected disagreement. Each item
+    has its ratings, from whomever; items with fewer than two are left out. Nominal ratings are the same or
+    not; ordinal ones are as far apart as ratings lie between them; of interval ones the difference counts,
+    squared. NaN where nothing is left or every rating is the same.
     """
     rated = [list(item) for item in items if len(item) > 1]
     values = sorted({rating for item in rated for rating in item})

@@ -23,10 +23,9 @@ Measured = tuple[Metric, Floats]
 
 class Resampler:
     """Draws units with replacement; the same size and seed give the same draws, whatever is measured on them.
-
     The draws come from the raw bits of PCG64, whose stream NumPy promises to keep, and not from its
-    distributions, which may change between versions. Each draw takes 32 bits, so that no unit is favoured
-    by more than units / 2**32.
+    distributions, which may change between versions. Each draw takes 32 bits, so that no unit is favoured by
+    more than units / 2**32.
     """
 
     def __init__(self, units: int, *, resamples: int, seed: int) -> None:
@@ -111,11 +110,9 @@ def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method
 
 def _bca_shares(metric: Metric, rows: Floats, values: Floats, shares: Floats) -> Floats | None:
     """The shares of resampled values at which a BCa interval ends (Efron and Tibshirani, equations 14.9 to
-    14.15).
-
-    The bias is taken from the share of values below the metric's own, equal ones counted half; at least
-    half a resample lies on either side, so that it stays finite. The acceleration comes from leaving out
-    one unit at a time; None where the metric is undefined without some unit.
+    14.15). The bias is taken from the share of values below the metric's own, equal ones counted half; at
+    least half a resample lies on either side, so that it stays finite. The acceleration comes from leaving
+    out one unit at a time; None where the metric is undefined without some unit.
     """
     if isinstance(metric, WeightedMetric):
         value, left_out = metric.total(rows), metric.left_out(rows)

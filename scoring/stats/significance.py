@@ -401,7 +401,6 @@ def order_chance(
     difference: float, error: float, units: int, *, rows: int, squares: float, errors: float
 ) -> float:
     """The chance that two rows of a board keep their order with as many units again, old and new together.
-
     ``squares`` and ``errors`` are the means over all pairs of the ``rows`` of the squared differences and of
     their squared errors: how far rows are apart beyond noise shrinks what is expected of new units (uniform
     shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). NaN without an error.

@@ -67,11 +67,10 @@ Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
 class Pages:
-    """Pages about one kind of thing, for those who may have it.
-
-    ``find`` gets the thing from the viewer and the ``parts`` of the address, or raises Http404 or
-    PermissionDenied; it goes into what the page shows by ``context``. A view is called with the request, the
-    thing and the rest of the address, in which ``rows`` stand for their numbers.
+    """Pages about one kind of thing, for those who may have it. ``find`` gets the thing from the viewer and
+    the ``parts`` of the address, or raises Http404 or PermissionDenied; it goes into what the page shows by
+    ``context``. A view is called with the request, the thing and the rest of the address, in which ``rows``
+    stand for their numbers.
     """
 
     def __init__(

@@ -11,11 +11,9 @@ YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 @dataclass(frozen=True, kw_only=True)
 class CardField:
     """A text, an address (``is_link``), a month or day (``is_date``), names between commas (``is_list``), or
-    one of ``values``.
-
-    ``marked`` are the words by which a board marks a run that chose so. What ``names_team`` may say whose the
-    run is, and is shown only where the team's name is. The words are English here; ``label``, ``help`` and
-    ``choices`` have them in the language of who reads.
+    one of ``values``. ``marked`` are the words by which a board marks a run that chose so. What
+    ``names_team`` may say whose the run is, and is shown only where the team's name is. The words are English
+    here; ``label``, ``help`` and ``choices`` have them in the language of who reads.
     """
 
     name: str

@@ -552,7 +552,6 @@ class Scale:
 @dataclass(frozen=True)
 class HumanEvaluation:
     """``sources`` reads the public inputs, never gold; ``texts`` takes the answers that a run was read as.
-
     Both go by the names of instances. ``scales`` are the task's own, by criterion; what has none is asked
     with no more than the ends named. ``references`` reads the gold texts, where texts can be judged against
     them, and ``reference_scales`` are those that hold then.

@@ -15,11 +15,10 @@ Answering = Callable[[Files], Iterator[Answer]]
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A system of ours: ``answers`` turns public inputs into the lines of a run.
-
-    It may be given gold, of which it reads no more than participants have, unless ``learns_from_gold``: then
-    it needs gold and answers each part of it by what the others say. ``source`` names the paper that tells of
-    the system. Baselines of one ``sweep`` are one system at several values, ``at``, of what is ``swept``.
+    """A system of ours: ``answers`` turns public inputs into the lines of a run. It may be given gold, of
+    which it reads no more than participants have, unless ``learns_from_gold``: then it needs gold and answers
+    each part of it by what the others say. ``source`` names the paper that tells of the system. Baselines of
+    one ``sweep`` are one system at several values, ``at``, of what is ``swept``.
     """
 
     name: str

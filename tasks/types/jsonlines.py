@@ -111,11 +111,10 @@ def read_answers(
     *,
     named: Named | None = None,
 ) -> tuple[dict[str, Answer], list[Problem]]:
-    """The answers by instance, and everything that is wrong with the files.
-
-    ``read`` makes an answer of a line and notes on the line what is wrong with it; the instance is a known
-    one where the line is sound as yet. Lines are named by their ids, or as ``named`` says. The answers are
-    only meant where no problem is fatal. Raises TooManyProblems.
+    """The answers by instance, and everything that is wrong with the files. ``read`` makes an answer of a
+    line and notes on the line what is wrong with it; the instance is a known one where the line is sound as
+    yet. Lines are named by their ids, or as ``named`` says. The answers are only meant where no problem is
+    fatal. Raises TooManyProblems.
     """
     problems = Problems(counts=MAX_COUNTED)
     answers: dict[str, Answer] = {}

@@ -23,7 +23,6 @@ class ProbabilitiesRefused(ValueError):
 
 class LabelWithProbabilities(str):
     """A label, equal to the same text, with what the run gave each label. What it leaves out has 0.
-
     ``confidence`` is how sure the run is that the label is right; None where nothing says so. ``is_left_out``
     says that the instance counts in no table of confusions, ``is_answer`` that the run answers it, be it by
     abstaining; ``record`` is the whole line where a measure may read it.

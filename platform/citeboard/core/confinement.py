@@ -107,7 +107,6 @@ def read_upload(
     shared: Path | None = None,
 ) -> Iterator[Done]:
     """What a program makes of the file, and the folder with what it wrote as long as the block lasts.
-
     ``owner`` is the account that sent it, with more about it where it sent a run, and None for what the site
     itself does. The limits are those for runs unless others are given. Raises UploadUnreadable, or PoolFull,
     which the site answers with 503 where nothing else can be done with the file.

@@ -83,12 +83,11 @@ class Elsewhere:
 
 
 class Door:
-    """So many uploads are at work; of those that come after it, an upload waits for none.
-
-    First come those whose account lately kept others waiting for less time; of equals those who have fewer
-    here, then those whose network kept others waiting for less, then who came first. Whose account has
-    several here steps aside, between one step of its work and the next, while one is at work in any process
-    whose account has no other and kept others waiting for less.
+    """So many uploads are at work; of those that come after it, an upload waits for none. First come those
+    whose account lately kept others waiting for less time; of equals those who have fewer here, then those
+    whose network kept others waiting for less, then who came first. Whose account has several here steps
+    aside, between one step of its work and the next, while one is at work in any process whose account has no
+    other and kept others waiting for less.
     """
 
     def __init__(self, kept_waiting: KeptWaiting, size: int, elsewhere: Elsewhere | None = None) -> None:

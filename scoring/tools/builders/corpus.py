@@ -60,7 +60,6 @@ class Reference:
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """A sentence with a citation or a group of citations in direct succession, which ``<REF>`` stands for.
-
     ``gold`` are the distinct references of the group that are in the list, ``marker`` is how the text printed
     it, ``style`` which style of citation that is (``""`` for none that is known), ``zone`` the rhetorical
     zone of the sentence where the corpus has them.

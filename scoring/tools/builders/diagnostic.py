@@ -74,11 +74,10 @@ SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COM
 
 
 def sample_officially(store: Store, rules: classes.Rules) -> None:
-    """Fill the table `sampled`. Raises InputRefused where no context has all that strata are made of.
-
-    Sets compete for contexts, since *Medium* wants them at the end and *End* wants them of medium length. So
-    all classes take one in turn, the scarcest first, of what none has taken: they grow alike until their
-    strata are used up. A stratum has contexts of ``drawn`` cited papers for each set that may take some.
+    """Fill the table `sampled`. Raises InputRefused where no context has all that strata are made of. Sets
+    compete for contexts, since *Medium* wants them at the end and *End* wants them of medium length. So all
+    classes take one in turn, the scarcest first, of what none has taken: they grow alike until their strata
+    are used up. A stratum has contexts of ``drawn`` cited papers for each set that may take some.
     """
     #: By set and class, field, years and citation group.
     strata: dict[tuple[str, str, str, str, str], dict[str, int]] = defaultdict(dict)

@@ -128,12 +128,10 @@ NO_MARKERS = ("", "0")
 
 
 class Matcher:
-    """Finds the citances of one topic that answers name.
-
-    The key is reference paper, citing paper and marker offset, and the Citance Number where two citances
-    share these or where the markers tell nothing. What is not found by its number, or gives none, takes its
-    turn, in the order of the numbers, among the citances that it fits and that no answer names; ``in_order``
-    counts these.
+    """Finds the citances of one topic that answers name. The key is reference paper, citing paper and marker
+    offset, and the Citance Number where two citances share these or where the markers tell nothing. What is
+    not found by its number, or gives none, takes its turn, in the order of the numbers, among the citances
+    that it fits and that no answer names; ``in_order`` counts these.
     """
 
     def __init__(self, names: Sequence[CitanceName]) -> None:

@@ -49,12 +49,11 @@ _KEYS = {OFFICIAL_2016: citances.key_2016, OFFICIAL_2017: citances.key_2017, OFF
 
 
 def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
-    """Every citance with its answer, then the answers that belong to none; and counts of what was odd.
-
-    Each annotator's file is compared for itself. Under the programs of 2017 and 2018 a topic counts only
-    where the run has a file or line for it, and of the lines with one key, in gold and run alike, the last
-    stands for all. That of 2016 does the latter and stops where a topic is missing: there it counts here, as
-    under the other rules, where every topic and every citance does.
+    """Every citance with its answer, then the answers that belong to none; and counts of what was odd. Each
+    annotator's file is compared for itself. Under the programs of 2017 and 2018 a topic counts only where the
+    run has a file or line for it, and of the lines with one key, in gold and run alike, the last stands for
+    all. That of 2016 does the latter and stops where a topic is missing: there it counts here, as under the
+    other rules, where every topic and every citance does.
     """
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(missing_topics=sum(topic.name not in run.topics for topic in topics))

@@ -55,11 +55,10 @@ def without_path(value: Any, path: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
-    """The classes of instances by a field, which may be a secret one.
-
-    ``reading`` is how its value becomes a class: as it is, or as ``year``, ``before:DATE``, ``words``,
-    ``characters``, ``count``; numbers are parted at the ``cuts``. Instances without the field are of the
-    class ``absent``, or of none. Those whose fields are as in ``joined`` belong to each class besides.
+    """The classes of instances by a field, which may be a secret one. ``reading`` is how its value becomes a
+    class: as it is, or as ``year``, ``before:DATE``, ``words``, ``characters``, ``count``; numbers are parted
+    at the ``cuts``. Instances without the field are of the class ``absent``, or of none. Those whose fields
+    are as in ``joined`` belong to each class besides.
     """
 
     name: str
@@ -134,11 +133,9 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceTask(ABC):
-    """One answer for each instance. Gold is a file of records, a run JSON lines or a JSON list.
-
-    ``shown`` are the fields that participants see, without the dotted paths ``hidden``; all else of the gold
-    is secret. ``unit`` is the field whose equal values are resampled together, the instance where it is
-    empty.
+    """One answer for each instance. Gold is a file of records, a run JSON lines or a JSON list. ``shown`` are
+    the fields that participants see, without the dotted paths ``hidden``; all else of the gold is secret.
+    ``unit`` is the field whose equal values are resampled together, the instance where it is empty.
     ``missing`` says by rule set what becomes of instances without an answer.
     """
 

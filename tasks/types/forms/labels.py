@@ -47,12 +47,11 @@ class GoldLabel(str):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelTask(InstanceTask):
-    """One of ``labels`` for each instance, or ``several``.
-
-    Where ``any_of``, the gold is a list of labels of which any is right: a right answer counts as the label
-    that it names, a wrong one against the first. ``abstain`` is a label of runs that says nothing.
-    ``abstained`` and ``missing`` say by rule set what becomes of such instances. ``probabilities`` and
-    ``confidence`` are what a line may give besides: none, optional or needed.
+    """One of ``labels`` for each instance, or ``several``. Where ``any_of``, the gold is a list of labels of
+    which any is right: a right answer counts as the label that it names, a wrong one against the first.
+    ``abstain`` is a label of runs that says nothing. ``abstained`` and ``missing`` say by rule set what
+    becomes of such instances. ``probabilities`` and ``confidence`` are what a line may give besides: none,
+    optional or needed.
     """
 
     drawn_as: ClassVar[str] = LABELS

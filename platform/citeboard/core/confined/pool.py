@@ -43,9 +43,8 @@ class ProgramFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A function, named MODULE:FUNCTION, its arguments as JSON values, and the files it is given by name.
-
-    The function sees the folder of the files as its working folder, may write there, and returns JSON values.
+    """A function, named MODULE:FUNCTION, its arguments as JSON values, and the files it is given by name. The
+    function sees the folder of the files as its working folder, may write there, and returns JSON values.
     ``shared`` is a JSON file of ours that many pieces of work need, which the function gets as it is read.
     What a function that is not ours has written stays out of the log (``is_ours``).
     """

@@ -129,11 +129,10 @@ class KeptWaiting:
 
 
 class Turns:
-    """At most ``size`` at work at once, and of one account at most all but one of them.
-
-    Some more may wait for a few seconds, and they are never all of one account's either. First come submitted
-    runs, then whose team, account and network lately kept others waiting for less, in whole seconds, then who
-    came first. Who kept them waiting for longer has less of a processor, too.
+    """At most ``size`` at work at once, and of one account at most all but one of them. Some more may wait
+    for a few seconds, and they are never all of one account's either. First come submitted runs, then whose
+    team, account and network lately kept others waiting for less, in whole seconds, then who came first. Who
+    kept them waiting for longer has less of a processor, too.
     """
 
     def __init__(self, size: int, hourly_seconds: float) -> None:
