@@ -52,7 +52,7 @@ pip() { "$venv/bin/python" -m pip "$@" --disable-pip-version-check; }
 install_by_uv() {
     [ "$level" = site ] || return 1
     pip config list | grep -Eq '[.](index-url|no-index)=' && return 1
-    pip install --quiet --no-compile --only-binary :all: --retries 0 uv==0.13.9 && "$venv/bin/uv" pip install \
+    pip install --quiet --no-compile --only-binary :all: --retries 0 uv -c $lock && "$venv/bin/uv" pip install \
         --quiet --no-config --no-compile-bytecode --python "$venv/bin/python" "$@"
 }
 

@@ -48,7 +48,7 @@ def test_a_model_that_cannot_be_reached_is_said_to_be_missing(script, monkeypatc
 
 
 def test_both_commands_try_and_carry_on(root):
-    assert "scripts/fetch_models.py pipeline\n" in (root / "scripts" / "run.sh").read_text()
+    assert "scripts/fetch_models.py pipeline &\n" in (root / "scripts" / "run.sh").read_text()
     assert "scripts/fetch_models.py\n" in (root / "Makefile").read_text()
 
 

@@ -69,6 +69,11 @@ def texts(seed: int, count: int = 12) -> list[str]:
     return [" ".join(rng.choices(WORDS, k=rng.randint(1, 25))).capitalize() + "." for _ in range(count)]
 
 
+def test_idf_is_used_where_it_is_asked_for():
+    asked = ({}, {"bertscore_idf": "no"}, {"bertscore_idf": "yes"})
+    assert [Settings(options).uses_idf for options in asked] == [False, False, True]
+
+
 def package(gold, answers, model: str, layer: int, **settings) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -16,7 +16,9 @@ from scoring.metrics.classification import (
     QuadraticKappa,
     confusions,
 )
+from scoring.metrics.numbers import LevelKappa
 from scoring.stats.resampling import Resampler
+from tasks.types import OptionRefused
 from tasks.types.probabilities import LabelWithProbabilities
 from tests.lazily import Lazily
 
@@ -176,3 +178,12 @@ def test_the_denominator_of_an_average_is_what_its_units_add_to_it(part):
     assert metrics["micro"].denominators(rows).tolist() == pooled
     assert metrics["macro"].denominators(rows).tolist() == [3, 1]
     assert metrics["weighted"].denominators(rows).tolist() == [3, 1]
+
+
+def test_numbers_need_two_levels_to_be_compared_by():
+    numbers = LevelKappa("level_kappa", "corrected", levels=[0, 1])
+    stats = numbers.instance_stats([0, 1, 1], [0.2, 0.5, 0.4])
+    theirs = sklearn.cohen_kappa_score([0, 1, 1], [0, 1, 0])
+    assert float(numbers.aggregate(stats.sum(axis=0))) == pytest.approx(theirs)
+    with pytest.raises(OptionRefused, match="level_kappa needs `least`, `most` and `step`"):
+        LevelKappa("level_kappa", "corrected", levels=[0])

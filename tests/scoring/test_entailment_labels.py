@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
+from scoring.metrics.entailment import read_entailment_labels
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.citations import RAIN, WIND, write_gold, write_parses, write_run
 
@@ -308,3 +309,12 @@ def test_the_labels_of_a_site_are_not_found_without_it(capsys, task):
     words += ["--option", f"parser={run.parent / 'parses.jsonl'}", "--option", "entailment=store:tiny"]
     assert main(words) == UNAVAILABLE
     assert "have its organisers export them" in capsys.readouterr().err
+
+
+def test_the_model_that_a_file_names_is_that_of_lines_without_their_own(tmp_path):
+    named, one = {"model": "true"}, line(OSLO, 1)
+    models = [
+        read_entailment_labels(write(tmp_path / "labels.jsonl", *lines)).model
+        for lines in ([named], [named, one], [named, {**one, "model": "other"}], [one])
+    ]
+    assert models == ["true", "true", "other", ""]

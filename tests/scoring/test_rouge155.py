@@ -97,6 +97,11 @@ def test_stop_words_go_before_anything_is_stemmed_and_hyphens_split_words():
     ]
 
 
+def test_a_byte_that_is_no_text_spoils_one_stop_word_alone(tmp_path):
+    (file := tmp_path / "stop").write_bytes(b"the\n\xffand\nof\n")
+    assert read_stop_words(file) == {"the", "\ufffdand", "of"}
+
+
 def test_an_irregular_form_becomes_its_base_form_and_is_stemmed_no_further():
     assert Reading(exceptions={"abscissae": "abscissa"}).sentences(["abscissae nation"]) == [
         ["abscissa", "nation"]
@@ -106,6 +111,8 @@ def test_an_irregular_form_becomes_its_base_form_and_is_stemmed_no_further():
 def test_limits_cut_before_words_are_read():
     assert Reading(most_words=3).sentences(["one two", "three four"]) == [["one", "two"], ["three"]]
     assert Reading(most_bytes=9).sentences(["one two", "three four"]) == [["one", "two"], ["th"]]
+    assert Reading(most_words=2).sentences(["one two", "three four"]) == [["one", "two"]]
+    assert Reading(most_bytes=7).sentences(["one two", "three four"]) == [["one", "two"]]
 
 
 def test_bytes_that_are_no_ascii_separate():

@@ -189,7 +189,9 @@ class SettingsForm(forms.Form):
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                self.initial[name] = getattr(row, name) if row else model.field(name).get_default()
+                # Who makes a phase says whether it ends.
+                default = model.field(name).get_default() if name != "closes" else None
+                self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
             self.initial[ZONE] = zone_name(before.key)
         self.moments = [name for name, field in self.fields.items() if isinstance(field, MomentField)]

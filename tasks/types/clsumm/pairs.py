@@ -201,10 +201,7 @@ def python2_order(keys: Iterable[str]) -> list[str]:
         table[place] = key
         used += 1
         if used * 3 >= len(table) * 2:
-            size = _SMALLEST_TABLE
-            while size <= used * 4:
-                size *= 2
-            grown: Table = [None] * size
+            grown: Table = [None] * (4 * len(table))
             for member in table:
                 if member is not None:
                     grown[_place(grown, member)] = member

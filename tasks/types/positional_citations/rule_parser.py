@@ -136,7 +136,7 @@ class _Sentence:
             return _Tag.NOUN
         if word in _LISTED:
             return _LISTED[word]
-        in_phrase = place > 0 and before is _Tag.NOUN and self._low[place - 1] in _INSIDE_A_PHRASE
+        in_phrase = before is _Tag.NOUN and self._low[place - 1] in _INSIDE_A_PHRASE
         if not in_phrase and word not in _NO_VERBS and word.endswith(("ed", "ing")):
             return self._tag_of_participle(place, before)
         if word.endswith("ly") and before is not _Tag.PREPOSITION:

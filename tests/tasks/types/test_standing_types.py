@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tasks.types import task_types
 from tests.tasks.types.standing_types import (
     CASES,
     FILE,
@@ -49,3 +50,20 @@ def test_which_types_take_a_run_for_theirs_stands():
 
 def test_which_sentences_are_right_alike_missed_or_implied_stands():
     assert judged() == EXPECTED["judged"]
+
+
+def test_what_a_board_shows_first_and_what_people_rate_are_declared():
+    assert {kind.slug: len(kind.main_metrics) for kind in task_types().values()} == {
+        "citation-recommendation": 0,
+        "citation-resolution": 0,
+        "citation-text": 6,
+        "clsumm-1a": 6,
+        "clsumm-1b": 5,
+        "clsumm-2": 7,
+        "positional-citations": 8,
+    }
+    rated = {kind.slug: kind.human_evaluation for kind in task_types().values() if kind.human_evaluation}
+    assert {slug: (list(own.scales), list(own.reference_scales)) for slug, own in rated.items()} == {
+        "citation-text": (["readability"], ["consistency"]),
+        "clsumm-2": ([], []),
+    }
