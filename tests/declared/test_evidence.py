@@ -108,3 +108,18 @@ def test_answers_by_document(tmp_path, evidence, found):
 )
 def test_a_pool_that_is_wrong(tmp_path, pool, found):
     assert found in read(tmp_path, ONE, {"label": "OPEN"}, pool=pool)
+
+
+@pytest.mark.parametrize(
+    ("sets", "sentences", "found"),
+    [
+        ({}, None, " has no list of evidence sets"),
+        ([{"sentences": [0], "label": "YES"}], [9], " has no sentence 9"),
+    ],
+)
+def test_of_long_names_of_documents_a_hundred_characters_are_told(tmp_path, sets, sentences, found):
+    name = "d" * 120
+    answer = {"evidence": {name: {"label": "YES", "sentences": sentences}}} if sentences else None
+    pool = [{"doc_id": name, "abstract": ["a"]}]
+    [told] = read(tmp_path, SETS, {"evidence": {name: sets}}, answer, pool)
+    assert told.startswith(f"document “{name[:100]}”{found}")

@@ -2,9 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from tasks.types import task_types
+from scoring.metrics import metrics_of, needs_models
+from scoring.metrics.entailed import PLACES
+from tasks.types import task_type, task_types
+from tasks.types.clsumm.runs import some
 from tests.tasks.types.standing_types import (
     CASES,
     FILE,
@@ -67,3 +71,28 @@ def test_what_a_board_shows_first_and_what_people_rate_are_declared():
         "citation-text": (["readability"], ["consistency"]),
         "clsumm-2": ([], []),
     }
+
+
+def test_of_more_than_five_names_the_rest_are_counted():
+    assert (some("abcde"), some("abcdefg")) == ("a, b, c, d, e", "a, b, c, d, e and 2 more")
+
+
+def test_options_that_are_refused_need_no_model():
+    models = [
+        needs_models("citation-text", ("corrected",), options)
+        for options in ({}, {"bertscore_model": "x"}, {"nonsense": "x"})
+    ]
+    assert models == [False, True, False]
+
+
+def test_one_label_that_is_open_leaves_precision_undefined():
+    kind = task_type("positional-citations")
+    [precision] = [
+        metric
+        for metric in metrics_of(kind, "corrected", kind.checked_options({}))
+        if metric.name == "alce_precision"
+    ]
+    sums = np.array([float(name in ("precision", "precision_weight")) for name in PLACES])
+    assert precision.aggregate(sums) == precision.scale
+    sums[PLACES["pending_pairs"]] = 1
+    assert np.isnan(precision.aggregate(sums))
