@@ -8,6 +8,7 @@ ours scores these as under 4.57, and is compared on the others.
 import json
 import os
 import random
+import re
 import shutil
 import warnings
 from importlib.metadata import version
@@ -30,7 +31,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from scoring.__main__ import main  # noqa: E402
 from scoring.metrics import Unavailable  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore, package_bertscore  # noqa: E402
-from scoring.metrics.local_models import BEST_LAYERS, Encoder, missing, weights_digest  # noqa: E402
+from scoring.metrics.local_models import BEST_LAYERS, Encoder, NamedModel, missing, weights_digest  # noqa: E402
 from scoring.metrics.references import BestBertScore  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
@@ -67,6 +68,10 @@ def cache(monkeypatch, tmp_path) -> Path:
 def texts(seed: int, count: int = 12) -> list[str]:
     rng = random.Random(seed)
     return [" ".join(rng.choices(WORDS, k=rng.randint(1, 25))).capitalize() + "." for _ in range(count)]
+
+
+def test_a_model_is_signed_by_twelve_digits_of_its_weights():
+    assert re.fullmatch("sha256-[0-9a-f]{12}", NamedModel("BERTScore", str(MINILM)).signed)
 
 
 def test_idf_is_used_where_it_is_asked_for():

@@ -314,7 +314,6 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     if not groups:
         return False
     signs = [{"", *str(row[name]).split()} if row.get(name) not in (None, "") else set() for row in rows]
-    usual = Counter(groups).most_common(1)[0][1]
     by_sign = Counter((sign, label) for own, label in zip(signs, groups, strict=True) for sign in own)
     whole = Counter(groups)
     # How many instances one gets right who looks at a word alone.
@@ -327,7 +326,7 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
         by_value = Counter((str(row.get(name)), label) for row, label in zip(rows, groups, strict=True))
         values = {value for value, _ in by_value}
         best = max(best, sum(max(by_value[value, label] for label in whole) for value in values))
-    return best > max(usual, GIVES_AWAY * len(rows))
+    return best > max(*whole.values(), GIVES_AWAY * len(rows))
 
 
 def _names_answers(rows: Rows, name: str, answer: str) -> bool:
