@@ -17,6 +17,7 @@ from scoring.metrics.classification import (
     confusions,
 )
 from scoring.metrics.numbers import LevelKappa
+from scoring.metrics.weighted import EqualSizeCalibrationError
 from scoring.stats.resampling import Resampler
 from tasks.types import OptionRefused
 from tasks.types.probabilities import LabelWithProbabilities
@@ -187,3 +188,14 @@ def test_numbers_need_two_levels_to_be_compared_by():
     assert float(numbers.aggregate(stats.sum(axis=0))) == pytest.approx(theirs)
     with pytest.raises(OptionRefused, match="level_kappa needs `least`, `most` and `step`"):
         LevelKappa("level_kappa", "corrected", levels=[0])
+
+
+def test_confidences_that_are_equal_are_pooled_over_the_groups_that_they_fall_into():
+    rows = np.array([[0.2, 0, 1], [0.5, 1, 1], [0.5, 0, 1], [0.5, 1, 1], [0.5, 0, 1], [0.9, 1, 1]])
+    error, pooled = (
+        EqualSizeCalibrationError("ece", "corrected", labels=LABELS, bins=3, pooled=is_pooled)
+        for is_pooled in (False, True)
+    )
+    value = pooled.value(rows, np.ones(6))
+    assert value == pytest.approx((abs(0.25 - 0.35) + 0 + abs(0.75 - 0.7)) / 3)
+    assert error.value(rows, np.ones(6)) != value

@@ -158,3 +158,9 @@ def test_a_conclusion_may_be_of_every_figure():
     assert (every.finding(figures).above, every.finding(figures).holds) == (3, True)
     worse = [*figures, ({"window": "0", "group": "a"}, 0.1)]
     assert (every.finding(worse).above, every.finding(worse).holds) == (2, None)
+
+
+def test_a_figure_stands_on_a_side_where_all_that_is_wanted_holds():
+    figures = [({"a": "1", "b": "1"}, 0.5), ({"a": "1", "b": "2"}, 0.9), ({"a": "2", "b": "1"}, 0.1)]
+    conclusion = Conclusion(name="x", by=(), more={"a": ["1"], "b": ["1"]}, less={"a": ["2"], "b": ["1"]})
+    assert conclusion.sides(figures) == [([figures[0]], [figures[2]])]
