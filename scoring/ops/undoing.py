@@ -1,7 +1,7 @@
 """Taking back what organisers have done, for ten minutes: by what the history has of it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -54,7 +54,10 @@ def to_take_back(season: Season) -> list[AuditEntry]:
         for entry in known
         # Settings only of rows that were there before: what was made is deleted instead.
         if _TAKES[entry.action] is not _take_settings_back
-        or (entry.changes and ": created" not in str((entry.facts or {}).get("changes", "")))
+        or (
+            any(map(_is_setting, entry.changes))
+            and ": created" not in str((entry.facts or {}).get("changes", ""))
+        )
     ]
 
 
@@ -91,18 +94,23 @@ def take_posts_back(events: list[str]) -> int:
     return sent
 
 
+def _is_setting(change: Mapping[str, Any]) -> bool:
+    """Of a season file: terms, gold and organisers have entries of their own."""
+    key = str(change["key"])
+    is_person = key.startswith(f"{SEASON}.organisers.")
+    return not is_person and key != TERMS_KEY and key.split(".")[2:3] != ["gold"]
+
+
 def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
-    rows, values, others = rows_of(season), dict[str, Any](), False
-    for change in entry.changes:
+    rows, values = rows_of(season), dict[str, Any]()
+    changes = [change for change in entry.changes if _is_setting(change)]
+    for change in changes:
         prefix, _dot, key = str(change["key"]).rpartition(".")
         prefix = prefix or SEASON
         row = rows.get(prefix)
         names = {name: name for name in row.SETTINGS} if row else {}
         names |= {row.key(name): name for name in row.SETTINGS} if row else {}
         if row is None or key not in names:
-            if prefix.endswith(".gold") or change["key"].startswith((TERMS_KEY, f"{SEASON}.organisers.")):
-                others = True
-                continue
             raise NotUndone(_("%(key)s is not there any more") % {"key": change["key"]})
         name = names[key]
         if audit.as_json(getattr(row, name)) != change["after"]:
@@ -111,8 +119,10 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
         value = before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
         values[f"{prefix}.{row.key(name)}"] = value
     change_settings(season=season, values=values, by=by)
-    stays = _("Terms, gold and organisers of the file have entries of their own and stay.") if others else ""
-    return f"{_('What was shown meanwhile may have been seen.')} {stays}".rstrip()
+    stays = [_("What was shown meanwhile may have been seen.")]
+    if len(changes) < len(entry.changes):
+        stays.append(_("Terms, gold and organisers of the file have entries of their own and stay."))
+    return " ".join(stays)
 
 
 def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:

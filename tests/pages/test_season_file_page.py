@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
+from scoring.ops.undoing import to_take_back
 from tasks.models import Gold, Phase, Season, Task
 from tasks.registration.entries import current_terms
 from tasks.seasons.phase_acts import move_phase
@@ -64,6 +65,13 @@ def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folde
     assert "Terms, gold and organisers of the file have entries of their own and stay." in text_of(answer)
     assert practice().runs_per_day == 3
     assert current_terms(Season.objects.get()).text == "Be fair."
+
+
+def test_a_file_that_changed_terms_alone_has_no_settings_to_take_back(client, folder):
+    client.post(WHERE, {"text": SEASON.replace("[season]", '[season]\nterms = "Be fair."', 1), "load": "yes"})
+    actions = [entry.action for entry in to_take_back(Season.objects.get())]
+    assert "terms-published" in actions
+    assert "season-loaded" not in actions
 
 
 def test_a_change_in_the_site_is_set_back_only_where_somebody_says_so(client, folder, ada):
