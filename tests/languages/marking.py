@@ -13,6 +13,8 @@ from django.template.base import Lexer, TokenType
 from django.utils import translation
 from django.utils.translation import trans_real
 
+from citeboard.core.templatetags import page
+
 OPEN, CLOSE = "⟦", "⟧"
 BRACKET = re.compile(f"([{OPEN}{CLOSE}])")
 #: Attributes that somebody reads or hears.
@@ -42,7 +44,14 @@ def pseudo_locale() -> Iterator[None]:
         npgettext=lambda context, singular, plural, number: of_two(singular, plural, number),
         create=True,
     ):
-        yield
+        # Parts of pages are kept by language, which is the same with brackets and without.
+        for kept in (page.rendered, page._foot):
+            kept.cache_clear()
+        try:
+            yield
+        finally:
+            for kept in (page.rendered, page._foot):
+                kept.cache_clear()
 
 
 class Prose(HTMLParser):

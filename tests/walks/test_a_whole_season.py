@@ -1,6 +1,7 @@
 """A season from its first draft to the next year's, through the browser alone; a real worker scores."""
 
 import datetime as dt
+import re
 import shutil
 import zipfile
 from dataclasses import dataclass
@@ -199,7 +200,8 @@ def sends(person: Person, folder: Path, *, sentence: str, system: str, first: st
     person.page.click("button[value=submit]")
     comes_to(person.page, "/submissions/")
     address = person.page.evaluate("location.pathname")
-    person.eventually(address, "Scored")
+    # A run that waits is to be "Scored in about" so many seconds.
+    until(lambda: re.search("Scored (?!in about)", person.go(address)), seconds=PATIENCE)
     assert "1.0000" not in person.said
     return address
 
