@@ -225,6 +225,7 @@ TAKE_TRIES_BACK = by_organisers(
     _take_tries_back,
     "Take tries back that a team was given; runs that were sent with them stay; for organisers.",
     _("The extra tries of %(team)s are taken back."),
+    is_rehearsed=True,
 )
 PUBLISH_ERRATUM = by_organisers(
     publish_erratum,

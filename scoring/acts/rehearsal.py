@@ -132,13 +132,14 @@ class Rehearsal:
     moved: list[Moved] = field(default_factory=list)
     confirmed: list[str] = field(default_factory=list)
     early: WouldLetOut | None = None
+    changes_tries: bool = False
     is_final: bool = False
     name: str = ""
 
     @property
     def asks(self) -> bool:
-        seen = (self.seen, self.unseen)
-        return self.asks_for_name or any((*seen, self.made, self.told, self.posted, self.scored, self.moved))
+        of_people = (self.seen, self.unseen, self.told, self.posted, self.changes_tries)
+        return self.asks_for_name or any((*of_people, self.made, self.scored, self.moved))
 
     @property
     def asks_for_name(self) -> bool:
@@ -245,7 +246,10 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         # Nothing that is kept of boards by their version is of what is never done.
         unique = 1 + secrets.randbelow(1 << 40)
         Phase.objects.filter(task__season=season).update(version=F("version") + unique)
-        marks = {model: _last(model) for model in (AuditEntry, Notification, Delivery, Job, ExtraTries)}
+        marks = {model: _last(model) for model in (AuditEntry, Notification, Delivery, Job)}
+        extra = ExtraTries.objects.filter(phase__task__season=season)
+        extra = extra.select_related("team", "phase__task__season")
+        given = {*extra}
         do()
         now = Season.objects.get(pk=season.pk)
         entries = AuditEntry.objects.filter(pk__gt=marks[AuditEntry]).exclude(action="let-out").order_by("pk")
@@ -271,9 +275,13 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
             found.scorings.append({**facts, "options": task.options, "rank_by": task.rank_by})
         found.moved = list(_moved(before, after))
         found.confirmed = list(_confirmed(before, after, changes, {row.phase for row in found.moved}))
-        # Last, since it takes out again what was given.
-        found.done += _allowed(marks[ExtraTries])
+        then = {row: counted(quota(row.phase, row.team).left or 0, "run") for row in given ^ {*extra.all()}}
         transaction.set_rollback(True)
+    found.changes_tries = bool(then)
+    for row, runs in then.items():
+        words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
+        named = {"team": row.team, "task": row.phase.task, "phase": row.phase, "runs": runs}
+        found.done.append(words % {**named, "now": quota(row.phase, row.team).left})
     return found
 
 
@@ -465,15 +473,6 @@ def _moved(before: _State, after: _State) -> Iterable[Moved]:
 
 def _rank(row: Row | None) -> str:
     return "" if row is None else str(row.rank or "–")
-
-
-def _allowed(last: int) -> Iterable[str]:
-    for given in ExtraTries.objects.filter(pk__gt=last).select_related("team", "phase__task__season"):
-        then = quota(given.phase, given.team).left
-        given.delete()
-        words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
-        named = {"team": given.team, "task": given.phase.task, "phase": given.phase}
-        yield words % {**named, "runs": counted(then or 0, "run"), "now": quota(given.phase, given.team).left}
 
 
 def _confirmed(

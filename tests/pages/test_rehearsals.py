@@ -519,7 +519,12 @@ def test_extra_tries_are_told_before_they_are_given_and_taken_back_with_their_ma
     assert not ExtraTries.objects.exists()
     assert not Notification.objects.exists()
     go_on(browser, where, browser.post(where, sent))
-    browser.post(reverse("organise-tries-back", args=["one", ExtraTries.objects.get().pk]))
+    where = reverse("organise-tries-back", args=["one", ExtraTries.objects.get().pk])
+    asked = browser.post(where)
+    assert "Ada may send 2 runs to Spans, Test, then; now 4" in text_of(asked)
+    assert ExtraTries.objects.exists()
+    go_on(browser, where, asked)
+    assert not ExtraTries.objects.exists()
     assert not Notification.objects.exists(), "nobody is told of tries that are gone"
 
 
@@ -535,6 +540,11 @@ def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(phase,
     assert (told.status_code, told.json()["told"][0]["kind"]) == (200, "tries-given")
     assert Registration.objects.get(team=ada).is_approved
     assert not ExtraTries.objects.exists()
+    given = ExtraTries.objects.create(phase=phase, team=ada, tries=2, reason="So.", given_by=organiser)
+    where = f"{API}/phases/{phase.pk}/extra-tries/{given.pk}/?dry_run=true"
+    told = Client().delete(where, headers=headers)
+    assert "may send 3 runs to Spans, Test, then; now 5" in told.json()["done"][-1]
+    assert ExtraTries.objects.exists()
 
 
 def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(client, phase, organiser):
