@@ -117,10 +117,7 @@ def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> 
     first = {label: place for place, label in enumerate(order)}
     places = sorted(range(len(labels)), key=lambda at: (first.get(labels[at], len(first)), labels[at]))
     # A million rows in many dimensions: most have few labels.
-    renumbered: NDArray[Any] = np.empty(
-        len(labels) + 2, dtype=np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
-    )
-    renumbered[places] = np.arange(len(labels))
+    kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
     # A negative code counts from the end, where it stands itself.
-    renumbered[NO_CLASS], renumbered[OUTSIDE] = NO_CLASS, OUTSIDE
+    renumbered = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
     return Classes([labels[place] for place in places], renumbered[codes])

@@ -45,15 +45,12 @@ def decoded_json(text: str) -> Any:
 #: How JSON spells half of a character that takes two.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 #: A character by a number of more digits than Python reads, for which `html.unescape` has no answer.
-_LONG_REFERENCE = re.compile(r"&#(0*+)([0-9]*+)")
-_DIGITS_READ = 8
+_LONG_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
 def unescaped(text: str) -> str:
     """The text with HTML's entities read; numbers of no character become the replacement character."""
-    if "&" not in text:
-        return text
-    return html.unescape(_LONG_REFERENCE.sub(lambda m: f"&#{m[2][:_DIGITS_READ] or m[1][:1]}", text))
+    return html.unescape(_LONG_REFERENCE.sub(r"&#\1", text)) if "&" in text else text
 
 
 _WORDS = ((25, "under 25 words"), (50, "25 to 49 words"), (100, "50 to 99 words"), (200, "100 to 199 words"))

@@ -1,5 +1,6 @@
 """The limits, constants and defaults of measures, statistics and task types, as the file beside this says
-them: what users are told and refused by, and numbers rest on.
+them: what users are told and refused by, and numbers rest on. Of options, lists of measures and whatever else
+a module declares, a digest of all but sentences.
 
     python -m tests.core.standing_limits
 
@@ -8,9 +9,11 @@ writes the file anew, for a change that is meant: a number that changes with it 
 
 import ast
 import dataclasses
+import enum
 import importlib
 import inspect
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
@@ -18,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.scoring.standing_numbers import ROOT, written
+from tests.scoring.standing_numbers import ROOT, digest, written
 
 FILE = Path(__file__).with_suffix(".json")
 FOLDERS = ("scoring/metrics", "scoring/stats", "tasks/types")
@@ -50,7 +53,9 @@ def limits(of: str) -> dict[str, Any]:
     module = importlib.import_module(of)
     found: dict[str, Any] = {}
     for name in _assigned(module):
-        found[name] = _number(vars(module)[name])
+        value = vars(module)[name]
+        number = _number(value)
+        found[name] = digest(declared(value)) if number is None and not isinstance(value, str) else number
     for name, own in vars(module).items():
         if getattr(own, "__module__", "") != module.__name__ or not hasattr(own, "__qualname__"):
             continue
@@ -70,6 +75,12 @@ def limits(of: str) -> dict[str, Any]:
 def _assigned(module: Any) -> list[str]:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    # What begins empty is filled by others.
+    targets += [
+        node.target
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.value) not in ("[]", "{}")
+    ]
     names = [name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
     return [name.id for name in names if name.id.isupper() and name.id not in PORTIONS]
 
@@ -94,6 +105,26 @@ def _number(value: Any) -> Any:
         inner = {str(key): _number(own) for key, own in value.items()}
         return inner if inner and None not in inner.values() else None
     return None
+
+
+def declared(value: Any) -> Any:
+    """What a declaration says, each sentence as one, and functions by their names."""
+    if isinstance(value, str):
+        return "…" if " " in value else value
+    if isinstance(value, re.Pattern):
+        return [str(value.pattern), value.flags]
+    if isinstance(value, enum.Enum):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [[one.name, declared(getattr(value, one.name))] for one in dataclasses.fields(value)]
+    if isinstance(value, Mapping):
+        return [[declared(key), declared(own)] for key, own in value.items()]
+    if isinstance(value, set | frozenset):
+        return sorted(str(declared(own)) for own in value)
+    if isinstance(value, list | tuple):
+        return [declared(own) for own in value]
+    number = _number(value)
+    return getattr(value, "__qualname__", type(value).__name__) if number is None else number
 
 
 def everything() -> dict[str, Any]:

@@ -277,9 +277,7 @@ def python2_hash(text: str) -> int:
     value = data[0] << 7
     for byte in data:
         value = (value * 1_000_003 & _WORD) ^ byte
-    value ^= len(data)
-    # -1 tells of an error in C, so that no hash has this value.
-    return _WORD - 1 if value == _WORD else value
+    return value ^ len(data)
 
 
 def _place(table: Table, key: str) -> int:

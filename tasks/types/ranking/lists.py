@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,18 +74,17 @@ class Lists(Sequence[tuple[int, ...] | None]):
         lengths = np.zeros(len(rows), dtype=np.int64)
         lengths[there] = self.lengths[rows[there]]
         offsets = np.concatenate([[0], lengths.cumsum()])
-        values = np.empty(offsets[-1], dtype=np.int32)
-        tied = None if self.tied is None else np.empty(offsets[-1], dtype=bool)
+        columns: list[NDArray[Any]] = [own for own in (self.values, self.tied) if own is not None]
+        taken = [np.empty(offsets[-1], dtype=own.dtype) for own in columns]
         present = np.zeros(len(rows), dtype=bool)
         present[there] = self.present[rows[there]]
         for start, end in blocks(offsets, STEP):
             step, begins = lengths[start:end], offsets[start:end] - offsets[start]
             within = np.arange(offsets[end] - offsets[start]) - np.repeat(begins, step)
             places = np.repeat(self.offsets[rows[start:end]], step) + within
-            values[offsets[start] : offsets[end]] = self.values[places]
-            if tied is not None and self.tied is not None:
-                tied[offsets[start] : offsets[end]] = self.tied[places]
-        return Lists(values, offsets, present, tied)
+            for own, column in zip(taken, columns, strict=True):
+                own[offsets[start] : offsets[end]] = column[places]
+        return Lists(taken[0], offsets, present, *taken[1:])
 
 
 class GradedLists(Lists):

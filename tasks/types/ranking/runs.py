@@ -67,10 +67,8 @@ def filled(run: RankedRun, index: Index) -> Iterable[bool]:
 
 def _is_json(file: InputFile) -> bool:
     """By its first character: no line of a TREC run begins with a brace or bracket."""
-    for line in file.lines():
-        if start := line.removeprefix(BYTE_ORDER_MARK).lstrip():
-            return start.startswith((b"{", b"["))
-    return True
+    lines = (line.removeprefix(BYTE_ORDER_MARK).lstrip() for line in file.lines())
+    return next(filter(None, lines), b"").startswith((b"{", b"["))
 
 
 #: Numbers of candidates in order, which of them have the score of the one before, None without scores; and
@@ -81,7 +79,7 @@ Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
     choices = gathering.choices
     form = limits.form
-    for place, (number, value, raw) in enumerate(json_lines(file, problems), start=1):
+    for number, value, raw in json_lines(file, problems):
         name = record_id(value, form.id)
         row = choices.row_of(name) if name else None
         faults: list[Fault] = []
@@ -96,7 +94,7 @@ def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
                 gathering.add(row, numbers[:kept], None if tied is None else tied[:kept], scores)
                 continue
             faults = [fault for found in (ranking, declared) if isinstance(found, list) for fault in found]
-        record = Record(file.shown, number, place, value, raw)
+        record = Record(file.shown, number, number, value, raw)
         for _, line in named_lines([(name, record)], choices.rows, gathering, form, problems):
             for fault in faults:
                 line.wrong(*fault)
@@ -106,7 +104,7 @@ def read_plain_run(file: InputFile, choices: Choices, limits: RunLimits) -> Gath
     """JSON lines by blocks, which is sooner: where all instances share a pool, and each line is a list of
     candidates without scores.
     """
-    if choices.shared is None or limits.declares or not _is_json(file):
+    if choices.shared is None or limits.declares:
         return None
     gathering, number_of = Gathering(choices), choices.shared.__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
@@ -289,9 +287,8 @@ class _Columns:
             tied = np.zeros(len(rows), dtype=bool)
             tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
             self._gathering.ties += int(tied.sum())
-            for place in np.flatnonzero(rows[begins] < MAX_SHOWN).tolist():
-                begin = begins[place]
-                self._gathering.keep_scores(rows[begin], scores[begin : begin + lengths[place]])
+            for begin, length in zip(begins[:MAX_SHOWN], lengths, strict=False):
+                self._gathering.keep_scores(rows[begin], scores[begin : begin + length])
             kept = self._limits.kept
             self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied, kept=kept)
 
@@ -307,8 +304,7 @@ class _Columns:
             chosen = slice(ends[first], ends[last])
             step = lengths[chosen]
             within = np.arange(step.sum()) - np.repeat(np.cumsum(step) - step, step)
-            if step.any():
-                yield np.repeat(block_rows[chosen], step), np.repeat(starts[chosen], step) + within
+            yield np.repeat(block_rows[chosen], step), np.repeat(starts[chosen], step) + within
 
     def _known_before(self, row: int) -> set[int]:
         """The documents that earlier blocks of a row have; one set for all blocks behind the first."""
@@ -399,9 +395,8 @@ class Declared:
         keys, ordered = keys[order], logs[order]
         left = 1 - np.bincount(rows, np.exp(logs), minlength=len(gold))
         unnamed = candidates - np.bincount(rows, minlength=len(gold))
-        is_any = (left > NOTHING) & (unnamed > 0)
-        share = np.divide(left, unnamed, out=np.zeros(len(gold)), where=is_any)
-        rest = np.log(share, out=np.full(len(gold), -np.inf), where=is_any)
+        share = np.where(left > NOTHING, left, 0) / np.maximum(unnamed, 1)
+        rest = np.log(share, out=np.full(len(gold), -np.inf), where=share > 0)
         row_of = np.repeat(np.arange(len(gold)), gold.lengths)
         wanted = row_of * candidates + gold.values
         places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -456,7 +451,7 @@ class Gathering:
         self, row: int, numbers: Sequence[int], tied: Sequence[bool] | None, scores: Sequence[float]
     ) -> None:
         self.keep_scores(row, scores)
-        self._answered[row] = 1
+        self._answered[row] = True
         self._rows.append(row)
         self._builder.add(numbers, tied)
         self.ties += 0 if tied is None else sum(tied)
@@ -466,11 +461,11 @@ class Gathering:
         tied: NDArray[np.bool_] | None = None, *, kept: int | None = None,
     ) -> None:  # fmt: skip
         """Add many lists at once, of each so many members."""
-        if kept is not None and lengths.max(initial=0) > kept:
+        if kept is not None:
             is_kept = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < kept
             values, tied = values[is_kept], None if tied is None else tied[is_kept]
             lengths = np.minimum(lengths, kept)
-        np.frombuffer(self._answered, dtype=np.uint8)[rows] = 1
+        np.frombuffer(self._answered, dtype=np.uint8)[rows] = True
         self._rows.frombytes(rows.astype(np.int32).tobytes())
         self._builder.extend(lengths, values, tied)
 

@@ -1,0 +1,247 @@
+"""What is read a quicker way is read that way, and as the slow one reads it; bounds hold where they stand."""
+
+import io
+import json
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from tasks.types import task_type, task_types
+from tasks.types.base import MAX_SHOWN, TOP
+from tasks.types.citation_recommendation import collection
+from tasks.types.clsumm.runs import MAX_BYTES, _Look
+from tasks.types.clsumm.topics import place_in_topic
+from tasks.types.columns import Classes
+from tasks.types.files import listed_files
+from tasks.types.problems import Problems
+from tasks.types.ranking.lists import Choices, Lists, index_of
+from tasks.types.ranking.runs import Gathering, RunLimits, read_json_run, read_plain_run, read_ranked_run
+from tests.growth.readers import gold_files
+from tests.scoring.standing_numbers import said
+from tests.tasks.types.standing_reading import file, lines
+
+POOL = [f"W{number}" for number in range(4)]
+ROWS = [
+    {"id": "a", "ranked": ["W1", "W0"]},
+    {"id": "c", "ranked": []},
+    {"id": "b", "ranked": ["W2", "W3", "W0", "W1"]},
+]
+INDEX = index_of(["a", "b", "c", "d"], [POOL])
+
+
+def content(gathering: Gathering):
+    run = gathering.run()
+    return [list(run.lists), run.lists.tied, run.ties, run.missing, run.scores, bytes(gathering._answered)]
+
+
+@pytest.mark.parametrize(("longest", "kept"), [(None, None), (4, None), (4, 4), (4, 2), (None, 1)])
+@pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS * 0])
+def test_plain_rankings_are_read_by_blocks_and_as_line_by_line(longest, kept, rows):
+    limits, choices = RunLimits(longest=longest, kept=kept), Choices(INDEX)
+    plain = read_plain_run(file("run.jsonl", lines(rows)), choices, limits)
+    slow = Gathering(choices)
+    read_json_run(file("run.jsonl", lines(rows)), slow, limits, Problems())
+    assert plain is not None
+    assert content(plain) == content(slow)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "d", "ranked": ["W0"], "scores": [1]},
+        {"id": "a", "ranked": ["W0"]},
+        {"id": "z", "ranked": ["W0"]},
+        {"id": 1, "ranked": ["W0"]},
+        {"id": "", "ranked": ["W0"]},
+        {"id": "d", "ranked": "W0"},
+        {"id": "d", "ranked": ["W0", "W0"]},
+        {"id": "d", "ranked": ["X"]},
+        {"id": "d", "ranked": [0]},
+        {"id": "d", "ranked": [["W0"]]},
+        {"id": "d"},
+        "x",
+    ],
+)
+def test_a_line_of_which_something_is_to_be_said_is_read_line_by_line(row):
+    assert read_plain_run(file("run.jsonl", lines([*ROWS, row])), Choices(INDEX), RunLimits()) is None
+
+
+def test_rankings_of_several_pools_that_declare_or_are_too_long_are_read_line_by_line():
+    own, apart = file("run.jsonl", lines(ROWS)), index_of(["a", "b", "c"], [POOL, POOL], [0, 1, 0])
+    assert read_plain_run(own, Choices(apart), RunLimits()) is None
+    assert read_plain_run(own, Choices(INDEX), RunLimits(declares=True)) is None
+    assert read_plain_run(own, Choices(INDEX), RunLimits(longest=3)) is None
+
+
+def test_two_plain_files_are_one_run():
+    files = [file("1.jsonl", lines(ROWS[:1])), file("2.jsonl", lines(ROWS[1:]))]
+    whole, problems = read_ranked_run(files, INDEX, RunLimits())
+    assert list(whole.lists) == [(1, 0), (2, 3, 0, 1), (), None]
+    assert said(problems) == ["1 of 4 instances have no answer and score 0, the first is “d” (a doubt)"]
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
+def test_a_file_without_lines_ranks_nothing(content):
+    run, problems = read_ranked_run([file("run", content)], INDEX, RunLimits())
+    assert (run.missing, problems) == (4, [])
+
+
+def test_gold_in_which_nothing_is_odd_is_read_by_blocks(monkeypatch):
+    kind = task_types()["citation-recommendation"]
+    plain = []
+    for own in gold_files(kind):
+        records = [json.loads(line) for line in own.read().splitlines()]
+        for record in records:
+            record.pop("grades", None)
+            record.pop(collection.SAMPLED_FOR, None)
+        plain.append(file(own.name, lines(records)))
+    by_line = _by_line(kind, plain, monkeypatch)
+    monkeypatch.setattr(collection._Reader, "read", None)
+    assert kind.read_gold(plain, kind.checked_options({})).digest == by_line
+
+
+def _by_line(kind, files, monkeypatch) -> str:
+    with monkeypatch.context() as slow:
+        slow.setattr(collection._Reader, "read_plain", lambda *_: False)
+        return kind.read_gold(files, kind.checked_options({})).digest
+
+
+def test_lines_of_a_query_that_stand_apart_keep_their_order_where_scores_and_ranks_are_equal():
+    pool = [f"W{number:03}" for number in range(200)]
+    text = "".join(f"{'ab'[place % 2]} Q0 {name} 1 0.5 t\n" for place, name in enumerate(pool))
+    run, _ = read_ranked_run([file("run", text)], index_of(["a", "b"], [pool]), RunLimits())
+    assert list(run.lists) == [tuple(range(0, 200, 2)), tuple(range(1, 200, 2))]
+    assert run.ties == 198
+
+
+def test_a_candidate_that_stands_again_behind_lines_of_no_instance_is_told():
+    text = "".join(f"{name} Q0 W1 1 0.5 t\n" for name in "azab")
+    _, problems = read_ranked_run([file("run", text)], INDEX, RunLimits())
+    assert said(problems) == [
+        "run:2: instance “z” is not in this split; expected an id of the split, such as “a”",
+        "run:3: “W1” stands in this ranking a second time; expected each candidate once « a Q0 W1 1 0.5 t",
+    ]
+
+
+@pytest.mark.parametrize("form", ["trec", "json"])
+def test_scores_are_kept_of_the_first_of_as_many_instances_as_are_shown(form):
+    names = [f"q{number}" for number in range(MAX_SHOWN + 2)]
+    pool = [f"W{number}" for number in range(TOP + 1)]
+    text = (
+        "".join(f"{name} Q0 {one} 1 {place} t\n" for name in names for place, one in enumerate(pool))
+        if form == "trec"
+        else lines([{"id": name, "scores": {one: place for place, one in enumerate(pool)}} for name in names])
+    )
+    run, _ = read_ranked_run([file("run", text)], index_of(names, [pool]), RunLimits())
+    assert list(run.scores) == list(range(MAX_SHOWN))
+    assert all(list(scores) == list(range(TOP, 0, -1)) for scores in run.scores.values())
+
+
+MOST = sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"ranked": ["W0"], "scores": [MOST]},
+        {"ranked": ["W0"], "scores": [-MOST]},
+        {"scores": {"W0": MOST}},
+        {"ranked": ["W0"], "log_probabilities": {"W0": -MOST}},
+        {"ranked": ["W0"], "probabilities": dict.fromkeys(POOL, 0.2)},
+        {"ranked": ["W0"], "probabilities": dict.fromkeys(POOL[1:], 0.2)},
+        {"ranked": ["W0"], "probabilities": {"W0": 0}},
+    ],
+)
+def test_the_largest_numbers_that_there_are_are_read_and_so_is_what_leaves_a_rest_to_nobody(row):
+    run, problems = read_ranked_run(
+        [file("run", lines([{"id": "a", **row}]))], INDEX, RunLimits(declares=True)
+    )
+    assert [problem for problem in problems if problem.fatal] == []
+    assert next(iter(run.lists)) == (0,)
+    if run.declared:
+        assert not np.isnan(run.declared.log_probabilities(Lists.of([[0], [1], [], []]), 4)).any()
+
+
+def test_rows_of_a_class_are_in_their_order_however_many_there_are():
+    column = Classes.of(["ab"[number % 2] for number in range(5000)])
+    for _, rows in column.rows_by_label():
+        assert (np.diff(rows) == 2).all()
+
+
+def test_lists_are_counted_from_either_end():
+    own = Lists.of([[3], None, [1, 2]])
+    assert [own[place] for place in range(-3, 3)] == [(3,), None, (1, 2)] * 2
+    for place in (-4, 3):
+        with pytest.raises(IndexError):
+            own[place]
+
+
+# Files.
+
+
+@pytest.mark.parametrize("field", ["disk", "count", "size", "offset"])
+def test_the_files_of_an_archive_are_counted_whatever_its_end_record_says_elsewhere(field):
+    """A mark of an end record within the end record is none."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(7):
+            archive.writestr(f"{number}.txt", "x")
+    data = bytearray(packed.getvalue())
+    place = {"disk": 4, "count": 8, "size": 12, "offset": 16}[field] - 22
+    data[place : place + 4] = b"PK\5\6"
+    expected = 0x0605 if field == "count" else 7
+    assert listed_files(io.BytesIO(bytes(data)), 100_000) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("a/gold/Task1", None),
+        ("a/gold/Task1/b.csv", ("a", "gold/Task1")),
+        ("a/gold/Task2/c/b.txt", ("a", "gold/Task2")),
+        ("gold/Task1/b.csv", ("", "gold/Task1")),
+        ("a/gold/Task3/b.csv", None),
+        ("a/gold/b.csv", None),
+        ("a/b/annotation/c.txt", ("a/b", "annotation")),
+        ("annotation/c.txt", ("", "annotation")),
+        ("a/annotation", None),
+        ("annotation", None),
+        ("a/summary/annotation/c.txt", ("a", "summary")),
+    ],
+)
+def test_a_file_belongs_to_a_topic_by_the_folder_that_it_stands_in(name, place):
+    assert place_in_topic(name) == place
+
+
+def test_of_files_that_may_be_runs_so_many_bytes_are_looked_at_in_all():
+    own = file("run.jsonl", "x\nx\ny\n")
+    for left, is_found in ((7, True), (6, True), (5, False), (0, False)):
+        assert _Look([own], left).finds(own, b"y\n".__eq__) is is_found
+    assert _Look([own]).left == MAX_BYTES
+
+
+# Citation texts.
+
+
+def text_record(**more):
+    return {"input": ["<abs> We. </abs>", "It is."], "target": "As [0].", **more}
+
+
+@pytest.mark.parametrize(("count", "first"), [(1, "d-00"), (100, "d-00"), (101, "d-000")])
+def test_instances_without_ids_have_names_of_one_length(count, first):
+    kind = task_type("citation-text")
+    gold = [file("d.json", json.dumps([text_record()] * count))]
+    names = list(kind.read_gold(gold, kind.checked_options({})).index["datasets"]["d"])
+    assert (names[0], len({*map(len, names)}), len(names)) == (first, 1, count)
+
+
+def test_people_who_judge_are_shown_the_same_from_public_files_and_from_gold():
+    for kind in task_types().values():
+        if kind.human_evaluation:
+            gold = gold_files(kind)
+            public = [file(name, data) for name, data in kind.public_files(gold, kind.checked_options({}))]
+            asked = kind.human_evaluation
+            assert asked.sources(public) == asked.sources(gold)
+            assert len(asked.sources(public)) > 0
