@@ -288,7 +288,10 @@ def test_three_sweepers_are_no_worse_than_one(serve, send, child_environment):
             until(lambda: running(submissions[0]), "the job is claimed")
             kill(worker)
         assert bound(wait_until_settled(*submissions))
-        assert [submission.jobs.get().attempt for submission in submissions] == [2, 1, 1]
+        # Taken back by two, the lost job would have a third attempt; a busy machine may lose another.
+        attempt, *others = (submission.jobs.get().attempt for submission in submissions)
+        assert attempt == 2
+        assert {1, 2} >= {*others}
         assert_scored_exactly_once(*submissions)
     finally:
         for sweeper in sweepers:
