@@ -144,7 +144,7 @@ def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
 
 
 NoticeSerializer = mirror(
-    "Notice", Notice, "A page that the site's settings fill.", name="privacy or imprint.", text="Markdown."
+    Notice, "A page that the site's settings fill.", name="privacy or imprint.", text="Markdown."
 )
 
 
@@ -154,63 +154,50 @@ def notices(request: Request) -> Any:
     return notices_of_site()
 
 
-FindingSerializer = mirror(
-    "Finding", Finding, "What `manage.py doctor` says of one thing.", state="`good`, `odd` or `bad`."
-)
-MissingSerializer = mirror(
-    "Missing",
+mirror(Finding, "What `manage.py doctor` says of one thing.", state="`good`, `odd` or `bad`.")
+mirror(
     health.Missing,
     "What `/health/ready` misses.",
     stops="`web`, `worker`.",
     lacks="What the others go on without.",
 )
-QueueSerializer = mirror(
-    "Queue",
+mirror(
     site_state.Queue,
     "The jobs of one queue.",
     oldest_seconds="Of the queued jobs; 0 where none is.",
     why_unserved="Empty where some group takes its jobs.",
 )
-GroupSerializer = mirror(
-    "Group",
-    site_state.Group,
-    "A group of workers that was seen within the last day.",
-    queues="Empty: all of them.",
+mirror(
+    site_state.Group, "A group of workers that was seen within the last day.", queues="Empty: all of them."
 )
-WaitingSerializer = mirror(
-    "Waiting", site_state.Waiting, "Jobs that wait for one reason.", submission="The first of their runs."
-)
-FailureSerializer = mirror(
-    "Failure",
+mirror(site_state.Waiting, "Jobs that wait for one reason.", submission="The first of their runs.")
+mirror(
     site_state.Failure,
     "A job that failed within the last day.",
     trace="The request that made it, as in the log.",
 )
-PlaceSerializer = mirror(
-    "Place", site_state.Place, "Where files are kept, and the disk of the data folder in bytes."
-)
-SchemaStateSerializer = mirror("SchemaState", SchemaState, "Migrations as `app.name`.")
-VersionsSerializer = mirror(
-    "Versions",
+mirror(site_state.Place, "Where files are kept, and the disk of the data folder in bytes.")
+mirror(SchemaState, "Migrations as `app.name`.")
+mirror(
     site_state.Versions,
     "What runs here, and of which release the database is.",
     release="A digest of the program's files.",
     known_epoch="The latest that this release works with.",
 )
-MailsSerializer = mirror(
-    "Mails",
+mirror(
     MailState,
     "E-mails that wait, and those that were given up.",
+    "Mails",
     since="When the first of them was written.",
     error="What the mail server said last; empty for nothing.",
     failures=None,
 )
-SiteSerializer = mirror("Site", site_state.SiteState, "How the site stands.", failures="The last of them.")
+SiteSerializer = mirror(site_state.SiteState, "How the site stands.", "Site", failures="The last of them.")
 MeasuresSerializer = mirror_of_model(
-    "Measures",
     MeasuresFile,
     "A `measures.py` that somebody brought; it is run where it is approved.",
     "id digest text brought_at approved_at",
+    "Measures",
 )
 
 

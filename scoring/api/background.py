@@ -130,9 +130,8 @@ does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
 does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
 does(acts.PUBLISH_JUDGEMENTS, "submissions/<int:pk>/judgements/publish/", "publish_judgements")
 does(acts.TAKE_JUDGEMENTS_BACK, "submissions/<int:pk>/judgements/take-back/", "take_judgements_back")
-AnnotatorSerializer = mirror_of_model("Annotator", Annotator, "Who rates a sheet.", "id name is_adjudicator")
+AnnotatorSerializer = mirror_of_model(Annotator, "Who rates a sheet.", "id name is_adjudicator")
 SheetSerializer = mirror_of_model(
-    "Sheet",
     Sheet,
     "A sheet for human evaluation.",
     "id created_at is_open has_references adjudicated_from annotators",

@@ -87,7 +87,6 @@ RowSerializer = serializer(
     card=(dict[str, str], "How it was made, as its team says; what could name a hidden team is left out."),
 )
 SeparationSerializer = mirror(
-    "Separation",
     Separation,
     "What the test set can show of the ranked rows.",
     unit="What is drawn together, such as a topic.",
@@ -101,7 +100,6 @@ SeparationSerializer = mirror(
     words=text_list("What the page says of it.", source="sentences"),
 )
 ConfirmationSerializer = mirror(
-    "Confirmation",
     Confirmation,
     "Results are preliminary until each team has confirmed its own, or organisers end that.",
     official_since="Null while they are preliminary.",

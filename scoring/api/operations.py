@@ -110,15 +110,13 @@ for _part, _meaning in {
     MadePhase: "A phase of a season that would be made, in words.",
     Moved: "A run that would count otherwise; rank and score are empty where it stands on no board.",
 }.items():
-    mirror(_part.__name__, _part, _meaning)
+    mirror(_part, _meaning)
 mirror(
-    "GoldStep",
     GoldStep,
     "A new version of a split's gold.",
     findings=serializers.ListField(child=serializers.DictField(), help_text="Kind, count and names."),
 )
 RehearsalSerializer = mirror(
-    "Rehearsal",
     Rehearsal,
     "What would be done and what would follow; nothing is done.",
     changes=serializers.ListField(child=serializers.DictField(), help_text="Key, before and after."),

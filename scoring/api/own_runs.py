@@ -256,7 +256,7 @@ does(
     name="description",
 )
 EventSerializer = mirror(
-    "Event", Event, "One step on the way of a run.", by="Empty for what the site did itself.", changes=None
+    Event, "One step on the way of a run.", by="Empty for what the site did itself.", changes=None
 )
 
 

@@ -66,7 +66,6 @@ does(
     responses={403: FORBIDDEN},
 )
 TermsSerializer = mirror_of_model(
-    "Terms",
     models.Terms,
     "The version that holds.",
     "version text published_at accepted_at asks",
@@ -77,10 +76,10 @@ TermsSerializer = mirror_of_model(
     asks=text_list("What is given with the acceptance; left out, it is the account's.", source="season.asks"),
 )
 AcceptanceSerializer = mirror_of_model(
-    "Acceptance",
     models.TermsAcceptance,
     "Who accepted which version, and when.",
     "version name address accepted_at given",
+    "Acceptance",
     version=serializers.IntegerField(source="terms.number"),
     address=serializers.EmailField(
         source="user.email", default=None, allow_null=True, help_text="Null where the account is deleted."
@@ -117,7 +116,6 @@ def acceptances(request: Request, season: models.Season) -> QuerySet[models.Term
 
 
 QuestionSerializer = mirror_of_model(
-    "Question",
     models.Question,
     "A question; who asked it is said to nobody here.",
     "id text asked_at answer answered_at is_public",
@@ -137,13 +135,13 @@ does(
     acts.ANSWER, "seasons/<slug:slug>/questions/<int:question>/answer/", "answer", answers=QuestionSerializer
 )
 EarlierSerializer = mirror_of_model(
-    "Earlier", models.AnnouncementEdit, "What it said until it was edited.", "text until"
+    models.AnnouncementEdit, "What it said until it was edited.", "text until", "Earlier"
 )
 AnnouncedSerializer = mirror_of_model(
-    "Announced",
     models.Announcement,
     "One announcement; ``edits`` are what it said before, newest first.",
     "id text announced_at edited_at edits",
+    "Announced",
     edits=EarlierSerializer(many=True),
 )
 does(
@@ -151,7 +149,7 @@ does(
     "seasons/<slug:slug>/announcement/",
     "announcement",
     answers=mirror_of_model(
-        "Announcement", models.Season, "What stands there now.", "announcement announced_at"
+        models.Season, "What stands there now.", "announcement announced_at", "Announcement"
     ),
 )
 
@@ -171,10 +169,7 @@ does(
 deletes(acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/")
 does(acts.MAIL_TEAMS, "seasons/<slug:slug>/mails/", gives=lambda request, made: None, name="mails")
 ReportSerializer = mirror_of_model(
-    "Report",
-    models.Report,
-    "A report of yours, or for staff of anybody.",
-    "id address text reported_at closed_at",
+    models.Report, "A report of yours, or for staff of anybody.", "id address text reported_at closed_at"
 )
 
 
@@ -197,18 +192,18 @@ def close_report(request: Request, user: User, pk: int) -> None:
     close(report=get_object_or_404(models.Report, pk=pk), by=user)
 
 
-TimesSerializer = mirror_of_model("Times", Phase, "When runs are accepted.", "id opens closes", closes=END)
+TimesSerializer = mirror_of_model(Phase, "When runs are accepted.", "id opens closes", "Times", closes=END)
 BoardSerializer = mirror_of_model(
-    "Board",
     Phase,
     "Who sees the board: until `board_from`, and from then on.",
     "id board board_from board_then",
+    "Board",
 )
 FreezeSerializer = mirror_of_model(
-    "Freeze",
     Phase,
     "When others than organisers see the board as it stood at `frozen_from`.",
     "id frozen_from frozen_until is_frozen",
+    "Freeze",
     is_frozen=serializers.BooleanField(help_text="Whether it is frozen now."),
 )
 does(phase_acts.MOVE, "phases/<int:pk>/times/", "times", answers=TimesSerializer)

@@ -113,10 +113,10 @@ LogSerializer = serializer(
 
 
 EntrySerializer = mirror_of_model(
-    "Entry",
     LogEntry,
     "Commitments and their signature; they tell nothing without what opens them.",
     "index content key signature",
+    "Entry",
     key=serializers.CharField(source="key.public"),
 )
 PathSerializer = serializer("Path", "A proof of RFC 9162.", path=list[str])

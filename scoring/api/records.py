@@ -35,10 +35,10 @@ ChangeSerializer = serializer(
     after=serializers.JSONField(allow_null=True),
 )
 HistorySerializer = mirror_of_model(
-    "History",
     AuditEntry,
     "One act.",
     "id at actor action words subject changes",
+    "History",
     actor=serializers.CharField(source="actor_name", help_text="What the person was called then."),
     words=serializers.CharField(
         max_length=MAX_WORDS, help_text="What was done, after the name of who did it."
@@ -62,10 +62,10 @@ does(
     answers=UndoneSerializer,
 )
 PersonSerializer = mirror_of_model(
-    "Person",
     Organiser,
     "Somebody who runs the season.",
     "name address role",
+    "Person",
     name=serializers.CharField(source="user"),
     address=serializers.EmailField(source="user.email"),
 )
@@ -84,8 +84,7 @@ does(
     gives=lambda request, made: people(request, made[0]),
     answers=[PersonSerializer],
 )
-DaySerializer = mirror(
-    "Day",
+mirror(
     season_progress.Day,
     "Runs that teams sent on one day, by what has become of them.",
     day="UTC.",
@@ -93,22 +92,21 @@ DaySerializer = mirror(
     not_scored="Failed, refused or cancelled.",
     sent=serializers.IntegerField(),
 )
-SeasonQueueSerializer = mirror(
-    "SeasonQueue",
+mirror(
     season_progress.Waiting,
     "The season's jobs in one queue.",
+    "SeasonQueue",
     oldest="When the first of the queued was made.",
 )
-ScoringTimesSerializer = mirror(
-    "ScoringTimes",
+mirror(
     season_progress.Times,
     "Of the newest scorings within a week, in seconds; medians, and the longest of all.",
+    "ScoringTimes",
     waited="From the queue to a worker.",
     took="From the worker to the score.",
     longest="From the queue to the score.",
 )
 ProgressSerializer = mirror(
-    "Progress",
     season_progress.Progress,
     "How the season goes.",
     runs="Baselines included.",
@@ -223,7 +221,6 @@ class MadeWebhookSerializer(WebhookSerializer):
 
 
 DeliverySerializer = mirror_of_model(
-    "Delivery",
     Delivery,
     "One event for one webhook, and what was answered last.",
     "id kind event created_at state attempts response_code error answered_at",

@@ -64,9 +64,7 @@ SettingsSerializer = serializer(
 ChangedSerializer = serializer(
     "Changed", "What was changed.", changes=list[str], differences=DifferenceSerializer(many=True)
 )
-FaultSerializer = mirror(
-    "Fault", Fault, "What is wrong with a setting.", key="Empty where it is no single one."
-)
+FaultSerializer = mirror(Fault, "What is wrong with a setting.", key="Empty where it is no single one.")
 FaultsSerializer = serializer("Faults", "Nothing was changed.", detail=str, faults=FaultSerializer(many=True))
 REFUSED = OpenApiResponse(FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed.")
 
@@ -119,7 +117,7 @@ operations.makes(
     FROM_PRESET,
     "new-season/<slug:preset>/",
     "season_from_preset",
-    answers=mirror_of_model("Made", Season, "The draft.", "slug title"),
+    answers=mirror_of_model(Season, "The draft.", "slug title", "Made"),
     responses={422: REFUSED},
     name="new-season-preset",
 )
@@ -136,7 +134,7 @@ operations.makes(
     "seasons/<slug:slug>/clone/",
     "clone",
     takes=_with_new_name,
-    answers=mirror_of_model("Cloned", Season, "The draft.", "slug title"),
+    answers=mirror_of_model(Season, "The draft.", "slug title", "Cloned"),
     responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
 )
 
@@ -241,10 +239,10 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
 
 
 GoldVersionSerializer = mirror_of_model(
-    "GoldVersion",
     Gold,
     "A version of a split's gold; a version never changes.",
     "id number split sha256 instances reason sealed_at created_at",
+    "GoldVersion",
     sha256=serializers.CharField(source="digest"),
 )
 GoldQuery = serializer(
@@ -304,7 +302,7 @@ operations.makes(
     DECLARE,
     "seasons/<slug:slug>/declared-tasks/",
     "declare_task",
-    answers=mirror_of_model("DeclaredTask", Task, "The task.", "id slug title"),
+    answers=mirror_of_model(Task, "The task.", "id slug title", "DeclaredTask"),
     responses={422: REFUSED_FILE},
     is_upload=True,
 )
@@ -334,9 +332,9 @@ operations.does(
 operations.does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
 operations.does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
 RescoringSerializer = mirror(
-    "Rescoring",
     Progress,
     "How far the runs of a phase are scored against its newest gold.",
+    "Rescoring",
     phase=serializers.IntegerField(source="phase.pk"),
     gold=None,
     left="Still to be scored.",

@@ -125,14 +125,12 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
 
 
 GoldSerializer = mirror_of_model(
-    "Gold",
     Gold,
     "The version of the gold that runs are checked against now.",
     "number sha256 instances",
     sha256=serializers.CharField(source="digest"),
 )
 ExtraTriesSerializer = mirror_of_model(
-    "ExtraTries",
     ExtraTries,
     "Tries that organisers have given to one team.",
     "id team tries reason given_at",

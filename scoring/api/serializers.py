@@ -164,10 +164,10 @@ def _made(
 
 
 def mirror_of_model(
-    name: str, model: type[Model], meaning: str, fields: str, /, **declared: Any
+    model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
     """``fields`` of a model, with spaces between; those ``declared`` are other than the model's."""
-    meta = type("Meta", (), {"model": model, "fields": fields.split()})
+    name, meta = name or model.__name__, type("Meta", (), {"model": model, "fields": fields.split()})
     return _made(f"{name}Serializer", meaning, serializers.ModelSerializer, Meta=meta, **_fields(declared))
 
 
@@ -183,7 +183,7 @@ def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
     return {name: typed(*(kind if isinstance(kind, tuple) else (kind,))) for name, kind in declared.items()}
 
 
-def mirror(name: str, source: type, meaning: str, /, **described: Any) -> AnySerializer:
+def mirror(source: type, meaning: str, name: str = "", /, **described: Any) -> AnySerializer:
     """A dataclass's fields by their types, with words, others or None (left out) where ``described``."""
     hints = get_type_hints(source)
     given = {**dict.fromkeys((part.name for part in dataclasses.fields(source)), ""), **described}
@@ -192,7 +192,7 @@ def mirror(name: str, source: type, meaning: str, /, **described: Any) -> AnySer
         for field, other in given.items()
         if other is not None
     }
-    _MIRRORS[source] = made = serializer(name, meaning, **fields)
+    _MIRRORS[source] = made = serializer(name or source.__name__, meaning, **fields)
     return made
 
 
@@ -219,7 +219,6 @@ def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
 
 
 ProblemSerializer = mirror(
-    "Problem",
     Problem,
     "One finding in a file: what was found, what was expected, and where.",
     quote="The beginning of the line, as it was sent.",

@@ -27,10 +27,10 @@ from tasks.seasons.access import merge_proposals
 #: A link, or what stands at its end.
 MAX_LINK = 400
 MemberSerializer = mirror_of_model(
-    "Member",
     Membership,
     "Somebody's place in a team.",
     "id name role joined_at",
+    "Member",
     id=serializers.IntegerField(source="user_id", help_text="Names them in addresses of the team."),
     name=serializers.CharField(source="user", help_text="What they are called here."),
 )
@@ -223,10 +223,10 @@ def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
 
 
 InvitedSerializer = mirror_of_model(
-    "Invited",
     MailedInvitation,
     "Somebody who was invited by e-mail; whether they have an account is not said.",
     "id address state created_at expires_at",
+    "Invited",
 )
 
 
@@ -244,7 +244,6 @@ deletes(
     name="invited",
 )
 JoinRequestSerializer = mirror_of_model(
-    "JoinRequest",
     JoinRequest,
     "Somebody who asks to join a team.",
     "id team season name affiliation address message asked_at",
@@ -276,7 +275,6 @@ does(
     acts.ANSWER_REQUEST, "teams/<slug:slug>/join-requests/<int:asked>/", "answer_request", name="join-request"
 )
 MergeProposalSerializer = mirror_of_model(
-    "MergeProposal",
     MergeProposal,
     "A team that would go into another; one whose name yours may not read has no slug, and a number.",
     "id season team into names proposed_at",
