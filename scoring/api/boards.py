@@ -55,14 +55,16 @@ class ColumnSerializer(serializers.Serializer[Any]):
         return float(column.scale or 1)
 
 
-class CellSerializer(serializers.Serializer[Any]):
-    value = serializers.FloatField(allow_null=True, help_text="Null where it is undefined or infinite.")
-    infinite = serializers.BooleanField(required=False, help_text="Only where the value is infinite.")
-    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
-
-
+WITHHELD = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
+CellSerializer = serializer(
+    "Cell",
+    None,
+    value=(float | None, "Null where it is undefined or infinite."),
+    infinite=serializers.BooleanField(required=False, help_text="Only where the value is infinite."),
+    withheld=WITHHELD,
+    low=float | None,
+    high=float | None,
+)
 RowSerializer = serializer(
     "Row",
     "A team's counting run, a contrastive one without a rank, or a baseline without team and rank.",
@@ -254,20 +256,22 @@ def export(request: Request, phase: Phase, name: str) -> HttpResponse:
     return formats.board_file(results, name)
 
 
-class SeveralRunSerializer(serializers.Serializer[Any]):
-    submission = serializers.IntegerField(source="run")
-    system = serializers.CharField()
-    team_name = serializers.CharField(source="display_name", help_text="Or what stands in its place.")
-
-
-class SeveralValueSerializer(serializers.Serializer[Any]):
-    value = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
-    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
-    difference = serializers.FloatField(allow_null=True, help_text="To the first run.")
-
-
+SeveralRunSerializer = serializer(
+    "SeveralRun",
+    None,
+    submission=serializers.IntegerField(source="run"),
+    system=str,
+    team_name=serializers.CharField(source="display_name", help_text="Or what stands in its place."),
+)
+SeveralValueSerializer = serializer(
+    "SeveralValue",
+    None,
+    value=float | None,
+    low=float | None,
+    high=float | None,
+    withheld=WITHHELD,
+    difference=(float | None, "To the first run."),
+)
 SeveralLineSerializer = serializer(
     "SeveralLine",
     "A metric or a class, with a value for each run in their order.",
@@ -412,15 +416,16 @@ def instances(request: Request, phase: Phase) -> Response:
     )
 
 
-class OutsideSerializer(serializers.Serializer[Any]):
-    """What was measured elsewhere of the runs on the board."""
-
-    name = serializers.CharField()
-    higher_is_better = serializers.BooleanField()
-    source = serializers.CharField()  # type: ignore[assignment]
-    entered_at = serializers.DateTimeField()
-    signature = serializers.CharField()
-    values = serializers.DictField(child=serializers.FloatField(), help_text="By the number of the run.")
+OutsideSerializer = serializer(
+    "Outside",
+    "What was measured elsewhere of the runs on the board.",
+    name=str,
+    higher_is_better=bool,
+    source=str,
+    entered_at=dt.datetime,
+    signature=str,
+    values=(dict[str, float], "By the number of the run."),
+)
 
 
 @get(

@@ -1,5 +1,6 @@
 """An operation of the API is declared once; its view, its route and its description follow."""
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import cleandoc, signature
@@ -35,7 +36,7 @@ from scoring.acts.rehearsal import (
     rehearsed,
     season_of,
 )
-from scoring.api.serializers import form_of, mirror
+from scoring.api.serializers import form_of, mirror, serializer
 from scoring.background.kinds import ask_for_dry_runs
 from tasks.gold.content import Compared
 from tasks.gold.early import GOING_ON, GoingOn, going_on
@@ -89,12 +90,13 @@ def _unless_known(request: Request, response: Response) -> HttpResponseBase:
 _VIEWS: dict[str, type[OperationView]] = {}
 
 
-class LetOutSerializer(serializers.Serializer[Any]):
-    """What would be known before its time."""
-
-    phase = serializers.IntegerField()
-    what = serializers.ChoiceField(choices=[kind.value for kind in Kind])
-    free_from = serializers.DateTimeField(allow_null=True, help_text="Null where nothing says when.")
+LetOutSerializer = serializer(
+    "LetOut",
+    "What would be known before its time.",
+    phase=int,
+    what=serializers.ChoiceField(choices=[kind.value for kind in Kind]),
+    free_from=(dt.datetime | None, "Null where nothing says when."),
+)
 
 
 class TooEarly(api.Closed):

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from scoring.api.operations import get
 from scoring.api.own_runs import printed_evaluations
-from scoring.api.serializers import mirror_of_model, serializer, typed
+from scoring.api.serializers import mirror_of_model, serializer
 from scoring.board import visibility
 from scoring.board.standings import standing_of
 from scoring.models import LogEntry, Receipt
@@ -83,16 +83,15 @@ def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
     return run, is_own
 
 
-class HeadSerializer(serializers.Serializer[Any]):
-    """The log with so many entries, as the site has signed it."""
-
-    size = serializers.IntegerField()
-    root = typed(str, "Of the Merkle tree, as RFC 9162 has it.")
-    at = serializers.CharField(help_text="When it was signed, as it is signed.")
-    key = serializers.CharField()
-    signature = serializers.CharField()
-
-
+HeadSerializer = serializer(
+    "Head",
+    "The log with so many entries, as the site has signed it.",
+    size=int,
+    root=(str, "Of the Merkle tree, as RFC 9162 has it."),
+    at=(str, "When it was signed, as it is signed."),
+    key=str,
+    signature=str,
+)
 KeySerializer = serializer(
     "Key",
     "An Ed25519 key of the site.",

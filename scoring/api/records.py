@@ -200,21 +200,19 @@ makes(
 deletes(acts.TAKE_ACKNOWLEDGEMENT_BACK, "seasons/<slug:slug>/failures/<int:acknowledgement>/", name="failure")
 
 
-class WebhookSerializer(serializers.ModelSerializer[Webhook]):
-    """An address that is posted to; its secret was shown when it was made."""
-
-    class Meta:
-        model = Webhook
-        fields = ["id", "url", "created_at"]
+WebhookSerializer = mirror_of_model(
+    Webhook, "An address that is posted to; its secret was shown when it was made.", "id url created_at"
+)
 
 
-class MadeWebhookSerializer(WebhookSerializer):
+class MadeWebhookSerializer(serializers.ModelSerializer[Webhook]):
     """With its secret, which is shown this once."""
 
     secret = serializers.SerializerMethodField()
 
-    class Meta(WebhookSerializer.Meta):
-        fields = [*WebhookSerializer.Meta.fields, "secret"]
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "created_at", "secret"]
 
     def get_secret(self, webhook: Webhook) -> str:
         return secret_of(webhook)

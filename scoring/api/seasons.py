@@ -53,17 +53,18 @@ def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     return with_gold(phases).select_related("task__season").annotate(has_scores=Exists(scored))
 
 
-class LeaderSerializer(serializers.Serializer[Placing]):
-    """The first row; of several the one that was there first."""
-
-    submission = serializers.IntegerField()
-    system = serializers.CharField()
-    team = serializers.SlugField(source="team_slug", allow_null=True)
-    metric = typed(str | None, "Null where ranks alone are shown.", source="column.metric")
-    value = serializers.FloatField(source="cell.value", allow_null=True)
-    low = serializers.FloatField(source="cell.low", allow_null=True)
-    high = serializers.FloatField(source="cell.high", allow_null=True)
-    tied = typed(int | None, "Other rows that do not differ significantly; null until it is known.")
+LeaderSerializer = serializer(
+    "Leader",
+    "The first row; of several the one that was there first.",
+    submission=int,
+    system=str,
+    team=serializers.SlugField(source="team_slug", allow_null=True),
+    metric=typed(str | None, "Null where ranks alone are shown.", source="column.metric"),
+    value=serializers.FloatField(source="cell.value", allow_null=True),
+    low=serializers.FloatField(source="cell.low", allow_null=True),
+    high=serializers.FloatField(source="cell.high", allow_null=True),
+    tied=(int | None, "Other rows that do not differ significantly; null until it is known."),
+)
 
 
 def leader(places: Sequence[Placing]) -> dict[str, Any] | None:
@@ -331,23 +332,22 @@ PaperSerializer = serializer(
 )
 
 
-class FigureSerializer(serializers.Serializer[Any]):
-    """One printed number; it has no run and no signature, and is never ranked."""
-
-    paper = serializers.SlugField()
-    table = serializers.CharField()
-    line = serializers.IntegerField(help_text="The printed line of the table, from 1.")
-    system = serializers.CharField(allow_blank=True)
+FigureSerializer = serializer(
+    "Figure",
+    "One printed number; it has no run and no signature, and is never ranked.",
+    paper=serializers.SlugField,
+    table=str,
+    line=(int, "The printed line of the table, from 1."),
+    system=serializers.CharField(allow_blank=True),
     # Named as in the export; the word is taken in Python.
-    vars()["class"] = serializers.CharField(allow_null=True)
-    metric = serializers.CharField()
-    value = serializers.FloatField(allow_null=True, help_text="Null where no exact number is printed.")
-    printed = serializers.CharField()
-    deviation = serializers.FloatField(allow_null=True)
-    scale = serializers.CharField()
-    doubt = typed(str | None, "Why the figure is doubted, as when its row cannot be; null otherwise.")
-
-
+    **{"class": str | None},
+    metric=str,
+    value=(float | None, "Null where no exact number is printed."),
+    printed=str,
+    deviation=float | None,
+    scale=str,
+    doubt=(str | None, "Why the figure is doubted, as when its row cannot be; null otherwise."),
+)
 PublishedSerializer = serializer(
     "Published",
     "What publications report of a task.",

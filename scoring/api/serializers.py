@@ -227,25 +227,23 @@ ProblemSerializer = mirror(
 )
 
 
-class RejectedPart(serializers.Serializer[Any]):
-    """What a file is to one task; a part without ``detail`` could have been taken."""
-
-    task = serializers.SlugField()
-    phase = serializers.IntegerField()
-    detail = serializers.CharField(allow_null=True)
-    problems = ProblemSerializer(many=True)
-    more = serializers.IntegerField(min_value=0)
-
-
-class RejectedRun(serializers.Serializer[Any]):
-    """A run that cannot be read or cannot be meant; nothing was stored and nothing counted."""
-
-    detail = serializers.CharField()
-    problems = ProblemSerializer(many=True)
-    more = serializers.IntegerField(min_value=0, help_text="Problems beyond those listed.")
-    parts = RejectedPart(
+RejectedPart = serializer(
+    "RejectedPart",
+    "What a file is to one task; a part without ``detail`` could have been taken.",
+    task=serializers.SlugField,
+    phase=int,
+    detail=str | None,
+    problems=list[Problem],
+    more=serializers.IntegerField(min_value=0),
+)
+RejectedRun = serializer(
+    "RejectedRun",
+    "A run that cannot be read or cannot be meant; nothing was stored and nothing counted.",
+    detail=str,
+    problems=list[Problem],
+    more=serializers.IntegerField(min_value=0, help_text="Problems beyond those listed."),
+    parts=RejectedPart(
         many=True, required=False, help_text="Of a file for several tasks, each of its parts."
-    )
-
-
+    ),
+)
 REJECTED = OpenApiResponse(RejectedRun, "The run was refused; it costs nothing.")

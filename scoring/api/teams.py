@@ -18,8 +18,7 @@ from citeboard.teams.models import MailedInvitation, Membership, Team
 from scoring.acts import seasons as season_acts, teams as acts
 from scoring.api.operations import deletes, does, get, makes, post
 from scoring.api.serializers import Address, address, mirror_of_model, serializer
-from scoring.board.public_results import Result, public_system, public_team
-from scoring.exchange.results import place
+from scoring.board.public_results import public_system, public_team
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals
@@ -141,38 +140,34 @@ does(
 )
 
 
-class PlacingSerializer(serializers.Serializer[Any]):
-    """A row of a public board; numbers are null where ranks alone are shown, ranks where it has none."""
-
-    season = serializers.SlugField(source="season.slug")
-    task = serializers.SlugField(source="phase.task.slug")
-    phase = serializers.IntegerField(source="phase.pk")
-    board = serializers.SerializerMethodField(help_text="The board's page.")
-    system = serializers.CharField(source="placing.system")
-    system_slug = serializers.SlugField(source="placing.system_slug", help_text="Names it in addresses.")
-    submission = serializers.IntegerField(source="placing.submission")
-    kind = serializers.CharField(source="placing.kind")
-    submitted_at = serializers.DateTimeField(source="placing.submitted_at")
-    rank = serializers.IntegerField(source="placing.rank", allow_null=True)
-    rank_low = serializers.IntegerField(source="placing.rank_low", allow_null=True)
-    rank_high = serializers.IntegerField(source="placing.rank_high", allow_null=True)
-    ranked = serializers.IntegerField(source="placing.ranked", help_text="How many rows of the board are.")
-    metric = serializers.CharField(source="placing.column.metric", allow_null=True)
-    value = serializers.FloatField(source="placing.cell.value", allow_null=True)
-    low = serializers.FloatField(source="placing.cell.low", allow_null=True)
-    high = serializers.FloatField(source="placing.cell.high", allow_null=True)
-
-    def get_board(self, result: Result) -> str:
-        return address(self.context["request"], "board", *place(result.phase))
-
-
+PlacingSerializer = serializer(
+    "Placing",
+    "A row of a public board; numbers are null where ranks alone are shown, ranks where it has none.",
+    season=serializers.SlugField(source="season.slug"),
+    task=serializers.SlugField(source="phase.task.slug"),
+    phase=serializers.IntegerField(source="phase.pk"),
+    board=Address("board", "season.slug", "phase.task.slug", "phase.slug", help_text="The board's page."),
+    system=serializers.CharField(source="placing.system"),
+    system_slug=serializers.SlugField(source="placing.system_slug", help_text="Names it in addresses."),
+    submission=serializers.IntegerField(source="placing.submission"),
+    kind=serializers.CharField(source="placing.kind"),
+    submitted_at=serializers.DateTimeField(source="placing.submitted_at"),
+    rank=serializers.IntegerField(source="placing.rank", allow_null=True),
+    rank_low=serializers.IntegerField(source="placing.rank_low", allow_null=True),
+    rank_high=serializers.IntegerField(source="placing.rank_high", allow_null=True),
+    ranked=serializers.IntegerField(source="placing.ranked", help_text="How many rows of the board are."),
+    metric=serializers.CharField(source="placing.column.metric", allow_null=True),
+    value=serializers.FloatField(source="placing.cell.value", allow_null=True),
+    low=serializers.FloatField(source="placing.cell.low", allow_null=True),
+    high=serializers.FloatField(source="placing.cell.high", allow_null=True),
+)
 TeamResultsSerializer = serializer(
     "TeamResults",
     "A team as everybody may read of it.",
-    slug=serializers.SlugField,
-    name=str,
-    description=str,
-    links=list[serializers.URLField],
+    slug=serializers.SlugField(source="team.slug"),
+    name=serializers.CharField(source="team.name"),
+    description=serializers.CharField(source="team.description"),
+    links=serializers.ListField(child=serializers.URLField(), source="team.links"),
     seasons=(list[serializers.SlugField], "Those whose lists name it."),
     results=PlacingSerializer(many=True, help_text="Newest phases first."),
     page=serializers.URLField,
@@ -181,11 +176,11 @@ SystemResultsSerializer = serializer(
     "SystemResults",
     "A system of a team: what its newest run on a board says of it, and its rows.",
     slug=serializers.SlugField,
-    name=str,
-    team=serializers.SlugField,
-    team_name=str,
-    description=str,
-    links=list[serializers.URLField],
+    name=serializers.CharField(source="newest.system"),
+    team=serializers.SlugField(source="team.slug"),
+    team_name=serializers.CharField(source="team.name"),
+    description=serializers.CharField(source="newest.description"),
+    links=serializers.ListField(child=serializers.URLField(), source="newest.links"),
     results=PlacingSerializer(many=True, help_text="Newest phases first."),
     page=serializers.URLField,
 )
@@ -195,31 +190,16 @@ SystemResultsSerializer = serializer(
 def team_results(request: Request, slug: str) -> dict[str, Any]:
     """A team as everybody may read of it, with its results over seasons."""
     public = public_team(request.user, slug)
-    return {
-        "slug": public.team.slug,
-        "name": public.team.name,
-        "description": public.team.description,
-        "links": public.team.links,
-        "seasons": [season.slug for season in public.seasons],
-        "results": list(public.results),
-        "page": address(request, "team-results", slug),
-    }
+    seasons, page = [season.slug for season in public.seasons], address(request, "team-results", slug)
+    return {**vars(public), "seasons": seasons, "page": page}
 
 
 @get("teams/<slug:slug>/systems/<slug:system>/", answers=SystemResultsSerializer, is_open=True)
 def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
     """A system of a team with its results over seasons."""
     public, results, newest = public_system(slug, system)
-    return {
-        "slug": system,
-        "name": newest.system,
-        "team": public.team.slug,
-        "team_name": public.team.name,
-        "description": newest.description,
-        "links": newest.links,
-        "results": list(results),
-        "page": address(request, "team-system", slug, system),
-    }
+    facts = {"slug": system, "team": public.team, "newest": newest, "results": results}
+    return {**facts, "page": address(request, "team-system", slug, system)}
 
 
 InvitedSerializer = mirror_of_model(

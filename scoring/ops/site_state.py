@@ -126,6 +126,7 @@ def site_state() -> SiteState:
     jobs = Job.objects.filter(state=Job.State.WAITING).order_by().values("reason")
     waiting = jobs.annotate(jobs=Count("pk"), since=Min("created_at"), submission=Min("submission"))
     oldest, lost = oldest_queued(now), leases_lost()
+    groups, gone = WorkerGroup.objects.order_by("-seen_at"), now - dt.timedelta(seconds=MAX_SILENCE)
     try:
         disk = shutil.disk_usage(settings.DATA_DIR)
     except OSError:
@@ -137,9 +138,7 @@ def site_state() -> SiteState:
         queues=[
             Queue(
                 name=name,
-                queued=states[Job.State.QUEUED],
-                running=states[Job.State.RUNNING],
-                waiting=states[Job.State.WAITING],
+                **{state: states[state] for state in ("queued", "running", "waiting")},
                 oldest_seconds=oldest.get(name, 0.0),
                 leases_lost=lost.get(name, 0),
                 why_unserved=why_unserved(name),
@@ -147,15 +146,8 @@ def site_state() -> SiteState:
             for name, states in jobs_by_queue().items()
         ],
         groups=[
-            Group(
-                name=group.name,
-                host=host_of(group.name),
-                queues=group.queues,
-                workers=group.workers,
-                seen_at=group.seen_at,
-                is_living=group.seen_at > now - dt.timedelta(seconds=MAX_SILENCE),
-            )
-            for group in WorkerGroup.objects.order_by("-seen_at")[:SHOWN]
+            Group(**row, host=host_of(row["name"]), is_living=row["seen_at"] > gone)
+            for row in groups.values("name", "queues", "workers", "seen_at")[:SHOWN]
         ],
         waiting=[Waiting(**row) for row in waiting.order_by("since")[:SHOWN]],
         failures=[
