@@ -31,6 +31,25 @@ FORMS = [
     "_", "gettext_noop", "gettext_lazy", "ngettext_lazy:1,2", "pgettext:1c,2", "pgettext_lazy:1c,2",
     "npgettext:1c,2,3", "npgettext_lazy:1c,2,3", "in_context:1c,2",
 ]  # fmt: skip
+#: What django-allauth says on pages of ours, which its own German catalogue lacks or says otherwise.
+OF_ALLAUTH = (
+    (
+        "An account already exists with this email address. Please sign in to that account first, then "
+        "connect your %s account."
+    ),
+    "Be patient, you are sending too many requests.",
+    "Please type your current password.",
+    "You cannot add more than %d email addresses.",
+    "You cannot remove your primary email address (%(email)s).",
+    "You cannot remove your primary email address.",
+    "You have confirmed %(email)s.",
+    "You have signed out.",
+    "You must type the same email each time.",
+    "You must type the same password each time.",
+    "Your account has no password set up.",
+    "Your account has no verified email address.",
+    "Your primary email address must be verified.",
+)
 NOUN = re.compile(r'counted:"([^"]+)"')
 HEADER = {
     "Language": "",
@@ -87,6 +106,7 @@ def _sources(folder: Path) -> Iterator[str]:
     ]
     forms += [f"pgettext('dimension', {name!r})" for name in sorted(_dimensions())]
     forms += [f"pgettext('class', {words!r})" for words in CLASS_WORDS]
+    forms += [f"gettext({words!r})" for words in OF_ALLAUTH]
     yield _copied(folder, ROOT / "platform/citeboard/core/words.py.nouns", "\n".join(forms))
 
 

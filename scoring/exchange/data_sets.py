@@ -418,20 +418,7 @@ def _word(text: str) -> str:
 
 #: What neither XML nor a line of text may hold.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
-README = """{title}
-
-Each folder is a split: topics.xml, documents.trec, candidates.trec where topics have documents of their own,
-and qrels.txt where the gold is given out. With the scorer of this site installed:
-
-    import ir_datasets
-    from citeboard_scorer.adapters.ir_datasets_provider import register
-
-    register("FOLDER, ZIP OR ADDRESS OF THIS ARCHIVE")
-    ir_datasets.load("{name}/{split}")
-
-Licence: {licence}
-
-{citation}"""
+README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
 
 def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]) -> None:

@@ -21,7 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone, translation
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext, gettext as _, gettext_lazy, gettext_noop
+from django.utils.translation import gettext, gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
@@ -327,23 +327,3 @@ def remove_second_factor(*, user: User, by: Any) -> None:
         deleted, _ = Authenticator.objects.filter(user=user).delete()
         if deleted:
             audit.record("second-factor-removed", actor=by, subject=user, place=user, facts={"person": user})
-
-
-WORDS = (
-    gettext_noop(
-        "An account already exists with this email address. Please sign in to that account first, then "
-        "connect your %s account."
-    ),
-    gettext_noop("Be patient, you are sending too many requests."),
-    gettext_noop("Please type your current password."),
-    gettext_noop("You cannot add more than %d email addresses."),
-    gettext_noop("You cannot remove your primary email address (%(email)s)."),
-    gettext_noop("You cannot remove your primary email address."),
-    gettext_noop("You have confirmed %(email)s."),
-    gettext_noop("You have signed out."),
-    gettext_noop("You must type the same email each time."),
-    gettext_noop("You must type the same password each time."),
-    gettext_noop("Your account has no password set up."),
-    gettext_noop("Your account has no verified email address."),
-    gettext_noop("Your primary email address must be verified."),
-)
