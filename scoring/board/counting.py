@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from django.core.cache import caches
@@ -167,6 +168,7 @@ _NAMES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
     for model in _MODELS
 } | {"joined": "STRING_AGG" if connection.vendor == "postgresql" else "GROUP_CONCAT"}
+_with_names = cache(partial(str.format, **_NAMES))
 #: The statements below are the same for SQLite and PostgreSQL; what is put together in them are names of our
 #: own tables, and values are parameters. By hand since the ORM takes longer to write them than the database
 #: to answer: 60 times as long for the facts of a phase, 5 times for the scores of a small board.
@@ -254,8 +256,8 @@ SELECT {joined}(place, ',') FROM (
 ) places
 """
 _ROWS = (("p", Phase), ("t", Task), ("s", Season))
-#: The declared settings that boards follow from, and which of their instants have come.
-_SHOWN = [f"{table}.{name}" for table, model in _ROWS for name in model.settings_that("on_board")]
+#: The declared settings that boards follow from, as the database has them, and which of their instants came.
+_SHOWN = [f"COALESCE({t}.{name}, NULL)" for t, model in _ROWS for name in model.settings_that("on_board")]
 _COME = [
     f"{table}.{name} <= %(now)s"
     for table, model in _ROWS
@@ -352,7 +354,7 @@ def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
 def _first_row(statement: str, values: dict[str, str | int]) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
         at = connection.ops.adapt_datetimefield_value(now())
-        cursor.execute(statement.format(**_NAMES), values | {"now": at})
+        cursor.execute(_with_names(statement), values | {"now": at})
         row: tuple[Any, ...] | None = cursor.fetchone()
     return row
 

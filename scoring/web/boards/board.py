@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from django.core.cache import caches
@@ -21,10 +21,9 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core.legal_pages import notices
-from citeboard.core.query import Choice
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
-from scoring.board import cache, charts, comparisons, confirming, human_columns, label_shares, visibility
+from scoring.board import cache, charts, confirming, human_columns, label_shares, visibility
 from scoring.board.counting import (
     Turnout,
     has_figures_beside,
@@ -47,9 +46,10 @@ from scoring.models import Snapshot
 from scoring.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
 from scoring.web.boards import sections as parts
+from scoring.web.boards.controls import Controls
 from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
-from tasks.models import Gold, Phase, Submission
+from tasks.models import Gold, Phase
 from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
@@ -283,82 +283,6 @@ COUNTED = {
     Phase.Counting.SELECTED: gettext_lazy("The run that each team chose (none where it has not)"),
     Phase.Counting.PRIORITY: gettext_lazy("The first %(runs)s of each team by the priority that it gave"),
 }
-BY = {comparisons.VALUE: gettext_lazy("value"), comparisons.SIGNIFICANCE: gettext_lazy("significance")}
-
-
-class Toggle(NamedTuple):
-    element: str
-    href: str
-    is_shown: bool
-    label: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Controls:
-    """What a reader can choose. The controls show nothing else, so that they are kept for the next board."""
-
-    query: BoardQuery
-    task: Sequence[str]  # slugs of its season, and of its own
-    rules: str | None
-    rules_offered: Sequence[str]
-    numbers: tuple[int, int]  # of main columns, and of all; none where no scores are shown
-    kinds: frozenset[str]
-    has_published: bool
-    has_paper_view: bool
-    marks: Sequence[tuple[str, str]]
-    declared: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    unit: str
-    separation: comparisons.Separation | None
-
-    @cached_property
-    def address(self) -> str:
-        return self.query.with_().removesuffix("?")
-
-    @property
-    def rule_sets(self) -> list[Choice]:
-        return self.query.choices("rules", self.rules_offered, self.rules, sort=RANK)
-
-    @property
-    def ways(self) -> list[Choice]:
-        return self.query.choices("by", comparisons.WAYS, self.query.by, lambda way: str(BY[way]))
-
-    @property
-    def toggles(self) -> list[Toggle]:
-        query = self.query
-        offered = [
-            (Submission.Kind.BASELINE in self.kinds, "baselines", "baselines", _("baselines")),
-            (Submission.Kind.HUMAN in self.kinds, "human", "human-line", _("the human line")),
-            (self.has_published, "reported", "reported", _("published results")),
-        ]
-        toggles = [
-            Toggle(element, query.with_(**{name: not getattr(query, name)}), getattr(query, name), label)
-            for is_offered, name, element, label in offered
-            if is_offered
-        ]
-        for name, words in self.marks:
-            others = tuple(own for own in query.without if own != name)
-            is_shown = len(others) == len(query.without)
-            href = query.with_(without=(*others, name) if is_shown else others)
-            toggles.append(Toggle(f"mark-{name}", href, is_shown, words))
-        return toggles
-
-    @cached_property
-    def columns(self) -> list[Choice]:
-        main, number = self.numbers
-        words = (_("main (%(number)s)") % {"number": main}, _("all %(number)s") % {"number": number})
-        return [
-            Choice(name, label, self.query.with_(all_columns=is_all), is_all == self.query.all_columns)
-            for name, label, is_all in zip(("main", "all"), words, (False, True), strict=True)
-            if number != main
-        ]
-
-    @property
-    def carried(self) -> list[tuple[str, str]]:
-        return self.query.pairs(text="", declared=())
-
-    @property
-    def all_href(self) -> str:
-        return self.query.with_(text="", declared=())
 
 
 @dataclass(frozen=True)

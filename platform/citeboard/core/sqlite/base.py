@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -28,7 +27,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _file_there(self) -> tuple[int, int] | None:
         try:
-            state = Path(self.settings_dict["NAME"]).stat()
+            state = os.stat(self.settings_dict["NAME"])  # noqa: PTH116  (three times as fast, and asked each time)
         except OSError:
             return None
         return state.st_dev, state.st_ino
