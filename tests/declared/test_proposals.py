@@ -3,13 +3,15 @@
 import json
 import tomllib
 import zipfile
+from functools import partial
+from io import BytesIO
 
 import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.declared.proposals import look
-from tasks.types.files import open_input
+from tasks.types.declared.proposals import _file_form, look
+from tasks.types.files import InputFile, open_input
 from tests.declared.folders import lines, shared
 from tests.declared.standing_proposals import BLOCKS, FILE, block
 
@@ -131,3 +133,98 @@ def test_a_table_parted_by_semicolons_is_read_as_one(tmp_path):
     (tmp_path / "gold.csv").write_text(head + body)
     gold = proposed("labels", tmp_path / "gold.csv")["gold"]
     assert gold == {"files": "csv", "delimiter": ";", "id": "id", "field": "label", "shown": ["text"]}
+
+
+def labelled(count: int, **values) -> dict:
+    """What is proposed for so many instances with these fields, each as a function of the place."""
+    rows = []
+    for place in range(count):
+        own = {"id": f"i{place}", "text": f"w{place} a b c d"}
+        own |= {name: value(place) for name, value in values.items() if name != "label"}
+        own["label"] = values["label"](place) if "label" in values else "ab"[place % 2]
+        rows.append({name: value for name, value in own.items() if value is not None})
+    content = lines(rows).encode()
+    return look("labels", "t", "T", [InputFile("gold.jsonl", "gold.jsonl", lambda: BytesIO(content))]).task
+
+
+@pytest.mark.parametrize(
+    ("count", "value", "is_one"),
+    [
+        (40, lambda n: f"k{n % 3}" if n < 20 else None, True),
+        (40, lambda n: f"k{n % 3}" if n < 19 else None, False),
+        (41, lambda n: f"k{n % 3}" if n < 20 else None, False),
+        (60, lambda n: f"k{n % 20}", True),
+        (60, lambda n: f"k{n % 21}", False),
+        (21, lambda n: f"k{n % 10}", True),
+        (21, lambda n: f"k{n % 11}", False),
+        (40, lambda n: "k", False),
+        (40, lambda n: f"k{n % 2}", True),
+        (40, lambda n: ["k"], False),
+    ],
+)
+def test_a_field_is_a_dimension_from_half_of_the_instances_and_two_of_each_class_on(count, value, is_one):
+    task = labelled(count, place=value)
+    assert ("place" in [own["name"] for own in task["dimensions"]]) is is_one
+
+
+@pytest.mark.parametrize(
+    ("count", "different", "is_one"), [(8, 4, True), (8, 5, False), (9, 4, True), (8, 2, True), (8, 1, False)]
+)
+def test_a_unit_has_two_instances_on_average_and_is_not_the_only_one(count, different, is_one):
+    task = labelled(count, paper_id=lambda n: f"p{n % different}")
+    assert task.get("unit") == ("paper_id" if is_one else None)
+
+
+@pytest.mark.parametrize(("right", "is_told"), [(18, False), (19, True)])
+@pytest.mark.parametrize("form", ["{} {}", "{}"])
+def test_what_tells_more_than_nine_of_ten_labels_is_not_shown(right, is_told, form):
+    """By a word among others, or by what it says."""
+    wrong = 20 - right
+    signs = ["x"] * 10 + ["y"] * (10 - wrong) + ["x"] * wrong
+    task = labelled(20, sign=lambda n: form.format(signs[n], n), label=lambda n: "a" if n < 10 else "b")
+    assert ("sign" not in task["gold"]["shown"]) is is_told
+
+
+@pytest.mark.parametrize(("right", "is_told"), [(36, False), (37, True)])
+def test_of_several_values_all_together_tell_a_label(right, is_told):
+    labels = ["ab"[n % 4 > 1] if n < right else "ba"[n % 4 > 1] for n in range(40)]
+    task = labelled(40, sign=lambda n: f"c{n % 4}", label=lambda n: labels[n])
+    assert ("sign" not in task["gold"]["shown"]) is is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_told"), [(15, 5, True), (14, 5, False), (15, 6, False), (16, 4, True)]
+)
+def test_a_part_is_hidden_that_stands_twenty_times_and_three_times_as_often_beside_one_label(
+    first, second, is_told
+):
+    def meta(n: int) -> dict:
+        return {"x": n, **({"p": n} if n // 2 < (second if n % 2 else first) else {})}
+
+    assert labelled(60, meta=meta)["gold"].get("hidden", []) == ["meta.p"] * is_told
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_up_to_eight_labels_have_a_measure_each(count):
+    task = labelled(count * 4, label=lambda n: f"l{n % count}")
+    assert len(task["rules"][0]["measures"]) == 3 + count * (count == 8)
+
+
+@pytest.mark.parametrize(("named", "is_shown"), [(5, True), (6, False)])
+def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
+    rows = [
+        {"id": f"i{n}", "text": f"of D{n}x and more" if n < named else "of none and more", "gold": [f"D{n}x"]}
+        for n in range(10)
+    ]
+    pool = [{"doc": f"D{n}x", "text": f"a b c d {n}"} for n in range(10)]
+    files = [
+        InputFile(name, name, partial(BytesIO, lines(own).encode()))
+        for name, own in (("gold.jsonl", rows), ("pool.jsonl", pool))
+    ]
+    assert ("text" in look("ranking", "t", "T", files).task["gold"]["shown"]) is is_shown
+
+
+@pytest.mark.parametrize(("head", "delimiter"), [("id;text,label", None), ("id;te;xt,label", ";")])
+def test_a_table_is_parted_by_what_its_head_has_more_of(head, delimiter):
+    file = InputFile("gold.csv", "gold.csv", lambda: BytesIO(head.encode()))
+    assert _file_form(file).get("delimiter") == delimiter
