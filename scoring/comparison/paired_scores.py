@@ -19,7 +19,8 @@ from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
-from scoring.stats.significance import ROUNDING, SEED, difference_interval, trials_for
+from scoring.stats.jackknife import ROUNDING
+from scoring.stats.significance import SEED, difference_interval, trials_for
 
 SECONDS = 24 * 3600
 #: Instances on one page.

@@ -28,7 +28,7 @@ from scoring.metrics import Metric, base, metrics_by
 from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.offline.evaluate import Statistics, load_instances
 from scoring.stats.breakdown import NO_CLASS, has_support
-from scoring.stats.significance import ROUNDING
+from scoring.stats.jackknife import ROUNDING
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs

@@ -34,8 +34,7 @@ class Moments(Metric):
     def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
         """(n, 7): x, y, x², y², xy, |x - y|, and 1; zeros where either is missing."""
         counts = present(gold) & present(answers)
-        filled = ([0.0 if value is None else value for value in side] for side in (gold, answers))
-        x, y = (np.array(side, dtype=np.float64) * counts for side in filled)
+        x, y = (np.nan_to_num(np.array(side, dtype=np.float64)) * counts for side in (gold, answers))
         return np.column_stack([x, y, x * x, y * y, x * y, np.abs(x - y), counts]).astype(np.float64)
 
     def aggregate(self, sums: Floats) -> Floats:

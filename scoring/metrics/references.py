@@ -12,7 +12,7 @@ from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement, Te
 from scoring.metrics.bertscore import BertScore
 from scoring.metrics.meteor import NltkMeteor
 from scoring.metrics.rouge import Rouge
-from scoring.metrics.sacrebleu import Bleu, Chrf
+from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
 from tasks.types.columns import present
 
 SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP"
@@ -86,16 +86,16 @@ class BestBertScore(OfReferences):
         super().__init__(BertScore(name, rules, part=part, options=options), column=part, decisive="f1")
 
 
-def counts_of_references(counter: Any, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+def counts_of_references(
+    metric: Counted, counter: Any, gold: Sequence[Any], answers: Sequence[Any]
+) -> Floats:
     """sacreBLEU's counts of each instance against all of its references, and a 1; zeros without gold."""
-    rows = np.flatnonzero(present(gold)).tolist()
-    if not rows:
-        return np.zeros((len(gold), 1))
-    streams = list(zip_longest(*(gold[row] for row in rows)))
-    # sacreBLEU has its counts by this method alone; its version is pinned.
-    counts = counter._extract_corpus_statistics([answers[row] or "" for row in rows], streams)  # noqa: SLF001
-    stats = np.zeros((len(gold), len(counts[0]) + 1))
-    stats[rows] = np.column_stack([np.array(counts, dtype=np.float64), np.ones(len(rows))])
+    counts = present(gold).astype(np.float64)
+    stats = np.column_stack([np.zeros((len(gold), metric.counts_of([]).shape[1])), counts])
+    if rows := np.flatnonzero(counts).tolist():
+        streams = list(zip_longest(*(gold[row] for row in rows)))
+        # sacreBLEU has its counts by this method alone; its version is pinned.
+        stats[rows, :-1] = counter._extract_corpus_statistics([answers[row] or "" for row in rows], streams)  # noqa: SLF001
     return stats
 
 
@@ -109,7 +109,7 @@ class ReferencesBleu(Bleu):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.bleu import BLEU
 
-        return counts_of_references(BLEU(), gold, answers)
+        return counts_of_references(self, BLEU(), gold, answers)
 
     @property
     def parameters(self) -> Parameters:
@@ -126,7 +126,7 @@ class ReferencesChrf(Chrf):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.chrf import CHRF
 
-        return counts_of_references(CHRF(word_order=self.words), gold, answers)
+        return counts_of_references(self, CHRF(word_order=self.words), gold, answers)
 
     @property
     def parameters(self) -> Parameters:

@@ -171,7 +171,7 @@ class Vocabulary(dict[bytes, int]):
         self.update({TEXT_END: 0, LINE_END: 1})
         self._stem_numbers: dict[bytes, int] = {}
         self._stem_of = {TEXT_END: TEXT_END, LINE_END: LINE_END}
-        self._stems: Numbers = np.zeros(0, dtype=np.int64)
+        self._stems: Numbers = np.array([], dtype=np.int64)
 
     def __missing__(self, word: bytes) -> int:
         number = self[word] = len(self)
@@ -430,34 +430,28 @@ class _Lines:
 
 
 class _Sentences:
-    """One block, its sentences, and the tokens that both sides of a row have, numbered from 1 in each row."""
+    """One block, its sentences, and the tokens that a row has, numbered from 0 in each row."""
 
     def __init__(self, block: Block, references: Encoded, predictions: Encoded) -> None:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        # ``run`` and ``shared``: of each place of the block its token's run, and its number or 0.
+        # ``run`` and ``number``: of each place of the block its token's run, in all and in its row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (((self.block.tokens << 1) | self.block.is_prediction) << bits) | np.arange(width)
         ordered = np.sort(np.where(self.block.is_token, keys, PADDING), axis=1)
         is_token = ordered.ravel() != PADDING
         places = (ordered & ((1 << bits) - 1)) + np.arange(rows)[:, None] * width
-        starts, of_reference, self.of_prediction = runs(ordered >> bits)
+        starts, _, self.of_prediction = runs(ordered >> bits)
         sizes = np.diff(np.append(starts, ordered.size))
-        is_shared = (of_reference > 0) & (self.of_prediction > 0)
-        counted = np.cumsum(is_shared)
-        # Numbers begin anew in each row: what the rows before have counted is taken away.
-        first_runs = np.searchsorted(starts, np.arange(rows) * width)
-        before: Numbers = (counted - is_shared)[first_runs]
         self.run_row = starts // width
-        numbers = np.where(is_shared, counted - before[self.run_row], 0)
-        self.sizes = np.diff(np.append(before, counted[-1:])) + 1
-        token_words = places.ravel()[is_token]
+        first_runs = np.searchsorted(starts, np.arange(rows) * width)
+        self.sizes = np.bincount(self.run_row)
         self.run = np.zeros(rows * width, dtype=np.int64)
-        self.shared = np.zeros(rows * width, dtype=np.int64)
-        self.run[token_words] = np.repeat(np.arange(len(starts)), sizes)[is_token]
-        self.shared[token_words] = np.repeat(numbers, sizes)[is_token]
+        self.run[places.ravel()[is_token]] = np.repeat(np.arange(len(starts)), sizes)[is_token]
+        # Numbers begin anew in each row.
+        self.number = self.run - np.repeat(first_runs, width)
 
     def hits(self) -> Numbers:
         marked = np.concatenate([self._marked(*width) for width in WIDTHS])
@@ -476,12 +470,11 @@ class _Sentences:
         place = _ranges(length)
         token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[sentence] + place
         bit = _bits(place, kind)
-        # For each sentence and each shared token of its row the bits of its places there; 0 has none.
-        shared, sizes = self.shared[token], self.sizes[row]
+        # For each sentence and each token of its row the bits of its places there.
+        sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
-        is_shared = shared > 0
-        np.bitwise_or.at(tables, (bases[sentence] + shared)[is_shared], bit[is_shared])
+        np.bitwise_or.at(tables, bases[sentence] + self.number[token], bit)
         whole = _bits(length, kind) - 1
         unions = np.zeros(len(chosen), dtype=kind)
         # Every sentence of the chosen references with every one of its row's prediction, the longest first.
@@ -494,40 +487,39 @@ class _Sentences:
             lengths = self.prediction.length[prediction[part]]
             order = np.argsort(-lengths)
             chosen_now, begins = reference[part][order], begin[prediction[part]][order]
-            met = _walk(tables, bases[chosen_now], begins, lengths[order], self.shared, whole[chosen_now])
+            met = _walk(tables, bases[chosen_now], begins, lengths[order], self.number, whole[chosen_now])
             np.bitwise_or.at(unions, chosen_now, met)
         places: Numbers = token[(unions[sentence] & bit) != 0]
         return places
 
 
 def _walk(
-    tables: Words, bases: Numbers, begins: Numbers, lengths: Numbers, shared: Numbers, whole: Words
+    tables: Words, bases: Numbers, begins: Numbers, lengths: Numbers, numbers: Numbers, whole: Words
 ) -> Words:
     """The reference tokens that each walk marks; ``whole`` has a bit for every token of the sentence."""
     active = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
     columns, equals = [], []
     state = whole.copy()
     for step, count in enumerate(active.tolist()):
-        equal = tables[bases[:count] + shared[begins[:count] + step]]
+        equal = tables[bases[:count] + numbers[begins[:count] + step]]
         met = state[:count] & equal
         state[:count] = (state[:count] + met) | (state[:count] - met)
         columns.append(~state[:count] | equal)
         equals.append(equal)
     open_bits, marked = whole.copy(), np.zeros_like(whole)
     for count, column, equal in zip(active[::-1].tolist(), reversed(columns), reversed(equals), strict=True):
-        down = _filled(column & open_bits[:count], whole)
+        down = _filled(column & open_bits[:count])
         hit = (down ^ (down >> 1)) & equal
         marked[:count] |= hit
         open_bits[:count] = down ^ hit
     return marked
 
 
-def _filled(words: Words, whole: Words) -> Words:
+def _filled(words: Words) -> Words:
     """Each word with every bit below its highest one set."""
-    width = max(whole).bit_length() if whole.dtype == object else whole.dtype.itemsize * 8
     shift = 1
-    while shift < width:
-        words = words | (words >> shift)
+    while (lower := words >> shift).any():
+        words = words | lower
         shift *= 2
     return words
 
@@ -536,7 +528,7 @@ def _bits(places: Numbers, kind: DTypeLike) -> Words:
     """Two to the power of each place; of a place beyond the word nought."""
     if kind is object:
         return np.array([1 << place for place in places.tolist()], dtype=object)
-    return np.where(places < 64, np.uint64(1) << (places % 64).astype(np.uint64), np.uint64(0)).astype(kind)
+    return (np.uint64(1) << places.astype(np.uint64)).astype(kind)
 
 
 def _ranges(counts: Numbers) -> Numbers:

@@ -133,8 +133,6 @@ class Counted(Metric):
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         """sacreBLEU's counts and a 1; zeros for an answer without gold."""
         counts = present(gold).astype(np.float64)
-        if not len(counts):
-            return np.zeros((0, 1))
         pairs = zip(texts_of(answers), texts_of(gold), strict=True)
         return np.column_stack([self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts])
 
@@ -147,8 +145,6 @@ class Counted(Metric):
         return np.asarray(rows[:, :-1].sum(axis=1))
 
     def aggregate(self, sums: Floats) -> Floats:
-        if sums.shape[-1] == 1:
-            return np.full(sums.shape[:-1], np.nan)
         return np.asarray(np.where(sums[..., -1] > 0, self.corpus_value(sums[..., :-1]), np.nan))
 
     @abstractmethod
@@ -210,7 +206,7 @@ class Chrf(Counted):
             counts = np.concatenate([counts, gram_counts(*one_line(numbered), self.words)], axis=1)
         # Where the gold has no n-gram of an order, sacreBLEU counts none of the answer's.
         counts[..., 0] *= counts[..., 1] > 0
-        return counts.reshape(len(counts), -1)
+        return counts.reshape(len(counts), 3 * counts.shape[1])
 
     def corpus_value(self, counts: Floats) -> Floats:
         answered, wanted, matches = (counts[..., column::3] for column in range(3))

@@ -167,7 +167,7 @@ class RankCorrelation(WeightedMetric):
     def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
         """(n, 3): gold, answer, whether both are there."""
         counts = present(gold) & present(answers)
-        x, y = (np.array([0.0 if value is None else value for value in side]) for side in (gold, answers))
+        x, y = (np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers))
         return np.column_stack([x * counts, y * counts, counts]).astype(np.float64)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:

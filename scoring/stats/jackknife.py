@@ -51,16 +51,14 @@ def intervals(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bou
 
 def intervals_or_reasons(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | NoInterval]:
     """An interval for each metric, or why it has none; metrics that are given the same array share work."""
-    exact: dict[int, Floats] = {}
-    for metric, rows in measured:
-        if id(rows) not in exact and len(rows) >= MIN_UNITS and not isinstance(metric, WeightedMetric):
-            on_the_grid = on_grid(rows, len(rows))
-            exact[id(rows)] = on_the_grid.sum(axis=0) - on_the_grid
-    return [_interval(metric, rows, exact.get(id(rows)), level) for metric, rows in measured]
+    of_sums = {id(rows): rows for metric, rows in measured if not isinstance(metric, WeightedMetric)}
+    exact = {place: on_grid(rows, len(rows)) for place, rows in of_sums.items()}
+    without = {place: rows.sum(axis=0) - rows for place, rows in exact.items()}
+    return [_interval(metric, rows, without.get(id(rows), rows), level) for metric, rows in measured]
 
 
-def _interval(metric: Metric, rows: Floats, without: Floats | None, level: float) -> Bounds | NoInterval:
-    """``without`` are the sums that each leave out one unit."""
+def _interval(metric: Metric, rows: Floats, without: Floats, level: float) -> Bounds | NoInterval:
+    """``without`` are the sums that each leave out one unit, where the metric follows from sums."""
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
     if isinstance(metric, WeightedMetric):
@@ -70,8 +68,6 @@ def _interval(metric: Metric, rows: Floats, without: Floats | None, level: float
         if number < MIN_UNITS:
             return NoInterval.FEW_UNITS
         left_out = metric.left_out(rows)
-    elif without is None:
-        return NoInterval.FEW_UNITS
     else:
         weights = metric.denominators(rows)
         carries = weights > 0
@@ -84,8 +80,8 @@ def _interval(metric: Metric, rows: Floats, without: Floats | None, level: float
     value = metric.total(rows)
     if not (math.isfinite(value) and np.isfinite(left_out).all()):
         return NoInterval.UNDEFINED
-    (low, high), slack = metric.value_range, ROUNDING * max(1.0, metric.scale)
-    if not low - slack <= value <= high + slack:
+    low, high = metric.value_range
+    if not low - ROUNDING <= value <= high + ROUNDING:
         low, high = NO_ENDS
     error = jackknife_error(metric.on_interval_scale(left_out))
     low, high, value = (float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value))

@@ -157,6 +157,6 @@ def on_grid(rows: Floats, weight: float) -> Floats:
     largest = np.abs(rows).max(axis=0, initial=0.0)
     if not np.isfinite(largest).all():
         refuse_not_finite(rows, "statistics")
-    _, exponent = np.frexp(largest * max(weight, 1.0))
+    _, exponent = np.frexp(largest * weight)
     step = np.ldexp(1.0, np.maximum(exponent - BITS, -1000))
     return np.asarray(np.rint(rows / step) * step)

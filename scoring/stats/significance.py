@@ -22,8 +22,6 @@ from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 ALPHA = 0.05
 #: Where at most so many units differ, every one of the 2**units exchanges is tried.
 MAX_EXACT_UNITS = 16
-#: Differences that are equal but for rounding count as equal; on a scale of 1.
-ROUNDING = 1e-12
 EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
 #: A pair is tried further where at most so many of its first exchanges were extreme.
 FEW_EXTREME = 20
@@ -171,7 +169,7 @@ def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: i
     observed = abs(metric.total(pair.a) - metric.total(pair.b))
     if math.isnan(observed):
         return PairedTest(p=math.nan, kind=kind, trials=tried)
-    nearly = observed - ROUNDING * max(1.0, metric.scale)
+    nearly = observed - jackknife.ROUNDING
     bits, extreme, per_block = np.random.PCG64(seed), 0, max(1, BLOCK // max(1, len(rows)))
     for start in range(0, tried, per_block):
         size = min(per_block, tried - start)
@@ -207,7 +205,7 @@ class _Exchange:
 
     def extreme(self, exchanged: Floats) -> int:
         """In how many trials the difference is at least the observed one; undefined ones count as such."""
-        nearly = self.observed - ROUNDING * max(1.0, self.metric.scale)
+        nearly = self.observed - jackknife.ROUNDING
         return int(np.count_nonzero(~(self.values(exchanged) < nearly)))
 
 
@@ -365,7 +363,7 @@ def detectable_difference(
     units cannot show any, or none but one beyond the ``largest``; NaN where the error is.
     """
     wanted = at_units or units
-    if wanted < max(jackknife.MIN_UNITS, min_units(comparisons)):
+    if wanted < min_units(comparisons):
         return math.inf
     # So many standard errors: those of the level and those of the chance.
     shares = (1 - ALPHA / (2 * comparisons), CHANCE)
@@ -405,7 +403,7 @@ def order_chance(
     their squared errors: how far rows are apart beyond noise shrinks what is expected of new units (uniform
     shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). NaN without an error.
     """
-    if not (error > 0 and errors > 0 and units > 1):
+    if not (error > 0 and errors > 0):
         return math.nan
     from scipy.special import stdtr
 
@@ -471,9 +469,9 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     if family == ROW:
         # `holm` of each row, all rows at once; NaN stays NaN and is not counted.
         p = np.where(others, p, np.nan)
-        order = np.argsort(p, axis=1, kind="stable")
+        order = np.argsort(p)
         defined = (~np.isnan(p)).sum(axis=1, keepdims=True)
-        corrected = np.minimum(1.0, np.take_along_axis(p, order, axis=1) * (defined - np.arange(count)))
+        corrected = np.minimum(1.0, np.sort(p) * (defined - np.arange(count)))
         adjusted = np.empty_like(p)
         np.put_along_axis(adjusted, order, np.maximum.accumulate(corrected, axis=1), axis=1)
     elif family == BOARD:
@@ -482,4 +480,4 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
         adjusted.T[above] = adjusted[above]
     else:
         raise ValueError(f"there is no family “{family}”; there are {ROW}, {BOARD}")
-    return np.asarray(np.nan_to_num(adjusted, nan=1.0) <= alpha)
+    return np.asarray(adjusted <= alpha)
