@@ -62,7 +62,7 @@ class Mauve(Metric):
         sides = [features(self.model.folder, texts) for texts in (texts_of(gold), texts_of(answers))]
         rows = [[row for row in np.flatnonzero(counts).tolist() if row in side] for side in sides]
         vectors = [np.array([side[row] for row in kept]) for side, kept in zip(sides, rows, strict=True)]
-        for column, labels in enumerate(clusters(*vectors) if all(map(len, vectors)) else (0, 0)):
+        for column, labels in enumerate(clusters(*vectors) if all(map(len, vectors)) else np.zeros(2)):
             stats[rows[column], column] = labels
         return stats
 

@@ -31,7 +31,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from scoring.__main__ import main  # noqa: E402
 from scoring.metrics import Unavailable  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore, package_bertscore  # noqa: E402
-from scoring.metrics.local_models import BEST_LAYERS, Encoder, NamedModel, missing, weights_digest  # noqa: E402
+from scoring.metrics.local_models import (  # noqa: E402
+    BEST_LAYERS,
+    UNTOLD,
+    Encoder,
+    NamedModel,
+    missing,
+    weights_digest,
+)
 from scoring.metrics.references import BestBertScore  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
@@ -355,3 +362,40 @@ def test_the_layers_that_are_taken_are_those_of_the_package():
     from bert_score.utils import model2layers
 
     assert {name: model2layers[name] for name in BEST_LAYERS} == BEST_LAYERS
+
+
+def test_a_text_is_cut_where_the_tokeniser_says_or_else_two_before_the_models_positions_end(
+    tmp_path, monkeypatch
+):
+    made = pytest.importorskip("transformers")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    tokenizer = made.BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt"))
+    config = made.BertConfig(
+        vocab_size=6, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
+        max_position_embeddings=40,
+    )  # fmt: skip
+    made.BertModel(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    read = made.AutoConfig.from_pretrained
+    for told, positions, longest in (
+        (9, 40, 9),
+        (UNTOLD - 1, 40, UNTOLD - 1),
+        (UNTOLD, 40, 38),
+        (UNTOLD, None, 510),
+    ):
+        tokenizer.model_max_length = told
+        monkeypatch.setattr(made.AutoTokenizer, "from_pretrained", lambda _folder, own=tokenizer: own)
+
+        def of_so_many(folder, positions=positions):
+            own = read(folder)
+            own.max_position_embeddings = positions
+            return own
+
+        monkeypatch.setattr(made.AutoConfig, "from_pretrained", of_so_many)
+        with monkeypatch.context() as models:
+            model = made.BertModel(config)
+            models.setattr(made.AutoModel, "from_pretrained", lambda _folder, own=model: own)
+            encoder = Encoder(str(tmp_path), 1)
+        assert [len(ids) for ids in encoder.ids(["a " * 60])] == [min(longest, 62)]
+        assert encoder._longest == longest
