@@ -237,6 +237,7 @@ def _read(field: forms.Field, posted: str | None) -> Any:
 
 _roles = (access.season_for, access.season_to_help, access.season_to_organise, team_for_member, team_for_lead)
 by_readers, by_helpers, by_organisers, by_members, by_leads = (partial(Act, of=role) for role in _roles)
+with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
 class Facts(dict[str, Any]):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core import storage
 from citeboard.teams.models import User
-from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers
+from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers, with_rehearsal
 from scoring.worker import declaring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
@@ -115,13 +115,12 @@ DECLARE = by_organisers(
     _("%(task)s is saved."),
     form=NewTaskForm,
 )
-DECLARE_ANEW = by_organisers(
+DECLARE_ANEW = with_rehearsal(
     declaring.change_task,
     "Declare a task of one's own anew; for organisers.",
     lambda again, _filled: (
         _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
     ),
     form=DeclarationForm,
-    is_rehearsed=True,
     ready=_read_anew,
 )

@@ -17,7 +17,7 @@ from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from citeboard.core import storage
 from citeboard.core.words import counted, thousands
 from citeboard.teams.models import User
-from scoring.acts.declared import Act, ActForm, by_organisers
+from scoring.acts.declared import Act, ActForm, by_organisers, with_rehearsal
 from scoring.background import kinds
 from scoring.background.kinds import run_to_judge
 from scoring.board.visibility import may_see_submission
@@ -263,26 +263,23 @@ def _make_sheet(*, phase: Phase, instances: int, seed: int, runs: Sequence[str],
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
 
 
-PUBLISH_GOLD = by_organisers(
+PUBLISH_GOLD = with_rehearsal(
     rescoring.publish_gold,
     "Publish a new version of the gold; every run is scored against it.",
     form=GoldForm,
-    is_rehearsed=True,
     ready=packed_gold,
 )
-SEAL_GOLD = by_organisers(
+SEAL_GOLD = with_rehearsal(
     gold_files.seal_gold,
     "Give a version of the gold out to nobody from now on.",
     _("Gold v%(number)s of %(task)s is sealed."),
     form=VersionForm,
-    is_rehearsed=True,
 )
-DELETE_GOLD = by_organisers(
+DELETE_GOLD = with_rehearsal(
     gold_files.delete_gold,
     "Delete a version of the gold by which nothing counts.",
     _("Gold v%(number)s of %(task)s is deleted."),
     form=VersionForm,
-    is_rehearsed=True,
     is_final=True,
 )
 IMPORT_LABELS = by_organisers(_import_labels, "Import entailment labels; for organisers.", form=LabelsForm)

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import Team, User
-from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers, long_text
+from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers, long_text, with_rehearsal
 from scoring.board import manual_scores
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
 from scoring.board.snapshots import save_frozen_board
@@ -150,26 +150,23 @@ class OutsideForm(ActForm):
         return cleaned
 
 
-MOVE = by_organisers(
+MOVE = with_rehearsal(
     phase_acts.move_phase,
     "Move when a phase opens and closes; for organisers.",
     _("%(task)s, %(phase)s: the times are changed."),
     form=TimesForm,
-    is_rehearsed=True,
 )
-OPEN = by_organisers(
+OPEN = with_rehearsal(
     phase_acts.open_now,
     "Accept runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is open now."),
-    is_rehearsed=True,
 )
-CLOSE = by_organisers(
+CLOSE = with_rehearsal(
     phase_acts.close_now,
     "Accept no more runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is closed now."),
-    is_rehearsed=True,
 )
-SHOW_BOARD = by_organisers(
+SHOW_BOARD = with_rehearsal(
     phase_acts.change_board,
     "Say who sees a phase's board, and from when somebody else; for organisers.",
     lambda phase, _filled: (
@@ -177,15 +174,13 @@ SHOW_BOARD = by_organisers(
         {"who": phase_acts.describe_board(phase)},
     ),
     form=BoardForm,
-    is_rehearsed=True,
 )
-REVEAL = by_organisers(
+REVEAL = with_rehearsal(
     phase_acts.reveal_now,
     "Show a phase's board to everybody from now on; for organisers.",
     _("Everybody sees the board of %(task)s, %(phase)s, now."),
-    is_rehearsed=True,
 )
-FREEZE = by_organisers(
+FREEZE = with_rehearsal(
     _freeze,
     "Freeze a phase's board for others, at the instants given or now; for organisers.",
     lambda phase, _filled: (
@@ -193,14 +188,12 @@ FREEZE = by_organisers(
         {"when": phase_acts.describe_freeze(phase)},
     ),
     form=FreezeForm,
-    is_rehearsed=True,
 )
 FREEZE_NOW = by_organisers(_freeze, FREEZE.summary, _("The board of %(task)s, %(phase)s, is frozen."))
-UNFREEZE = by_organisers(
+UNFREEZE = with_rehearsal(
     phase_acts.reveal_frozen,
     "Reveal a frozen board as it stands now; for organisers.",
     _("The board of %(task)s, %(phase)s, is revealed."),
-    is_rehearsed=True,
 )
 END_CONFIRMATION = by_organisers(
     confirming.end_confirmation,
@@ -214,18 +207,16 @@ REOPEN_CONFIRMATION = by_organisers(
     "Let teams confirm their results again; for organisers.",
     _("The results of %(task)s, %(phase)s, wait for their teams again."),
 )
-GIVE_TRIES = by_organisers(
+GIVE_TRIES = with_rehearsal(
     run_acts.give_tries,
     "Give one team more tries in a phase; for organisers.",
     _("%(team)s has %(tries)s more in %(phase)s."),
     form=ExtraTriesForm,
-    is_rehearsed=True,
 )
-TAKE_TRIES_BACK = by_organisers(
+TAKE_TRIES_BACK = with_rehearsal(
     _take_tries_back,
     "Take tries back that a team was given; runs that were sent with them stay; for organisers.",
     _("The extra tries of %(team)s are taken back."),
-    is_rehearsed=True,
 )
 PUBLISH_ERRATUM = by_organisers(
     publish_erratum,

@@ -409,18 +409,8 @@ def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterabl
                 groups.setdefault((was, at), []).append(str(GROUPS[group]))
         for (was, at), names in groups.items():
             words = _("%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s")
-            yield (
-                was is not None,
-                words
-                % {
-                    "who": listed(names),
-                    "what": WORDS[kind],
-                    "task": task,
-                    "split": split,
-                    "after": _when(at),
-                    "before": _when(was),
-                },
-            )
+            named = {"who": listed(names), "what": WORDS[kind], "task": task, "split": split}
+            yield was is not None, words % {**named, "after": _when(at), "before": _when(was)}
 
 
 def _when(at: Any) -> str:

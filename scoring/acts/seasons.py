@@ -17,7 +17,16 @@ from citeboard.teams.access import team_for_member
 from citeboard.teams.accounts import ProfileForm
 from citeboard.teams.models import ASKED_BY_TERMS, Team, User
 from scoring.acts import declared
-from scoring.acts.declared import Act, ActForm, LinesField, MomentField, by_helpers, by_organisers, by_readers
+from scoring.acts.declared import (
+    Act,
+    ActForm,
+    LinesField,
+    MomentField,
+    by_helpers,
+    by_organisers,
+    by_readers,
+    with_rehearsal,
+)
 from scoring.background.kinds import ask_for_archive
 from scoring.ops import group_mails
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON, merge_teams
@@ -524,12 +533,11 @@ MERGE_TEAMS = by_organisers(
     form=MergeTeamsForm,
     refused=_("The teams were not merged: %(faults)s"),
 )
-PUBLISH_TERMS = by_organisers(
+PUBLISH_TERMS = with_rehearsal(
     entries.publish_terms,
     "Publish the terms of a season, which whoever takes part accepts; for organisers.",
     _say_published,
     form=TermsForm,
-    is_rehearsed=True,
 )
 ACCEPT_TERMS = by_readers(
     lambda season, version, by, **given: entries.accept_terms(
@@ -577,12 +585,11 @@ TAKE_BACK_ANNOUNCEMENT = by_helpers(
 MAKE_ARCHIVE = by_organisers(
     ask_for_archive, "Make the archive of what is public of a season; for organisers.", form=ArchiveForm
 )
-MAIL_TEAMS = by_organisers(
+MAIL_TEAMS = with_rehearsal(
     group_mails.mail_teams,
     "Send a mail to the members of teams that a query finds; for organisers.",
     _("The mail goes out after ten minutes; until then it can be taken back."),
     form=MailForm,
-    is_rehearsed=True,
 )
 ACKNOWLEDGE = by_helpers(
     _acknowledge,
@@ -611,10 +618,10 @@ REPEAT_DELIVERY = by_organisers(
     "Post an event once more; for organisers.",
     _("It is posted again within seconds."),
 )
-CHANGE_SETTINGS = by_organisers(
-    change_settings, "Change settings, or add a task or a phase; for organisers.", is_rehearsed=True
+CHANGE_SETTINGS = with_rehearsal(
+    change_settings, "Change settings, or add a task or a phase; for organisers."
 )
-CHANGE_ENTRY = by_organisers(
+CHANGE_ENTRY = with_rehearsal(
     entries.change_entry,
     "Say how teams enter; for organisers.",
     lambda season, _filled: (
@@ -623,33 +630,28 @@ CHANGE_ENTRY = by_organisers(
     ),
     form=EntryForm,
     refused=_("There is no such way of entering a season."),
-    is_rehearsed=True,
 )
-LIMIT_TEAMS = by_organisers(
+LIMIT_TEAMS = with_rehearsal(
     _limit_teams,
     "Say who may enter by list, how large teams are and until when members change; for organisers.",
     _("The rules for teams are saved."),
     form=TeamRulesForm,
-    is_rehearsed=True,
 )
-DELETE_TASK = by_organisers(
+DELETE_TASK = with_rehearsal(
     delete_task,
     "Delete a task without runs and gold; for organisers.",
     _("%(task)s is deleted. The history can bring it back."),
-    is_rehearsed=True,
 )
-DELETE_PHASE = by_organisers(
+DELETE_PHASE = with_rehearsal(
     delete_phase,
     "Delete a phase without runs; for organisers.",
     _("%(phase)s is deleted. The history can bring it back."),
-    is_rehearsed=True,
 )
-CLONE = by_organisers(
+CLONE = with_rehearsal(
     clone_season,
     "Make next year's season: its tasks and phases, later, without people, gold and runs.",
     _("%(season)s is a draft; its phases and its gold are yours to look through."),
     form=CloneForm,
-    is_rehearsed=True,
     makes_season=True,
 )
 FROM_PRESET = Act(

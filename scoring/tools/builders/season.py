@@ -1,5 +1,6 @@
 """The season folder around a split that was built: a `season.toml` that loads, and runs of the baselines."""
 
+import datetime as dt
 import json
 import re
 import shutil
@@ -14,8 +15,11 @@ from scoring.tools.builders.reading import refusal
 from tasks.types.baselines import Baseline
 from tasks.types.files import open_inputs
 from tasks.types.problems import Unavailable
+from tasks.types.toml_lines import table
 
 GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
+_OPENS, _CLOSES = dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2035, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+TIMES: Mapping[str, Any] = {"opens": _OPENS, "closes": _CLOSES, "runs_per_day": 10}
 
 
 def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) -> None:
@@ -51,28 +55,21 @@ class SeasonFolder:
             except Unavailable as reason:
                 missing.append(f"{name}: {reason}")
                 continue
-            entries.append(_table("tasks.baselines", system=name, run=f"{BASELINES}/{run.name}"))
-        season = _table("season", slug=self.slug, title=self.title, licence=self.licence)
+            entries.append(table("[[tasks.baselines]]", {"system": name, "run": f"{BASELINES}/{run.name}"}))
+        season: dict[str, Any] = {"slug": self.slug, "title": self.title, "licence": self.licence}
         if self.published:
             shutil.copyfile(self.published, self.folder / self.published.name)
-            season += f"published = {json.dumps([self.published.name])}\n"
+            season["published"] = [self.published.name]
         named = {"slug": self.task_type, "title": self.title, "type": self.task_type}
         tables = [
-            season,
-            _table("tasks", **named, rules=["corrected", "official"], card="card.md"),
-            _table("tasks.gold", paths=[GOLD], reason="First release."),
-            _table("tasks.phases", slug="open", title="Open evaluation")
-            + "opens = 2026-01-01T00:00:00Z\ncloses = 2035-12-31T23:59:59Z\nruns_per_day = 10\n",
+            table("[season]", season),
+            table("[[tasks]]", {**named, "rules": ["corrected", "official"], "card": "card.md"}),
+            table("[[tasks.gold]]", {"paths": [GOLD], "reason": "First release."}),
+            table("[[tasks.phases]]", {"slug": "open", "title": "Open evaluation", **TIMES}),
         ]
         text = "\n".join([*tables, *self.placements, *entries])
         self.folder.joinpath(SEASON).write_text(text, encoding="utf-8")
         return missing
-
-
-def _table(name: str, **values: str | list[str]) -> str:
-    brackets = ("[", "]") if name == "season" else ("[[", "]]")
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
-    return "\n".join([f"{brackets[0]}{name}{brackets[1]}", *lines, ""])
 
 
 def every_method(gold: Path) -> dict[str, Baseline]:
@@ -94,13 +91,6 @@ def printed_rows(published: Path, table: str, what: str, expected: str) -> list[
 
 def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
     """The tables of a season file that set a published table beside its board."""
-    lines = []
-    for head, values in (("[[tasks.published]]", facts), ("[tasks.published.recomputed]", recomputed)):
-        lines += [head, *(f"{key} = {_inline(value)}" for key, value in values.items() if value)]
-    return "\n".join([*lines, ""])
-
-
-def _inline(value: str | Mapping[str, str]) -> str:
-    if isinstance(value, str):
-        return json.dumps(value)
-    return "{ " + ", ".join(f"{json.dumps(key)} = {json.dumps(word)}" for key, word in value.items()) + " }"
+    heads = {"[[tasks.published]]": facts, "[tasks.published.recomputed]": recomputed}
+    filled = ((head, {key: one for key, one in values.items() if one}) for head, values in heads.items())
+    return "".join(table(head, values) for head, values in filled)
