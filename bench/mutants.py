@@ -188,6 +188,9 @@ EXPLAINED = {
     "+    return sum((place + 1 not in places": "as many spans end as begin",
     "or _SURROGATE.search(text)": "without an escape there is no half, and what has none stays as it is",
     "+WORD_BITS = 32": "no vocabulary has so many words",
+    "end = -2": "no text ends there either",
+    "np.where(left >= NOTHING": "no rest lies at the bound",
+    "max_iter=1001": "it has converged by then",
 }
 
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from tasks.types import task_type, task_types
-from tasks.types.base import MAX_SHOWN, TOP
+from tasks.types.base import MAX_SHOWN, TOP, rows_by_name
 from tasks.types.citation_recommendation import collection
 from tasks.types.clsumm.runs import MAX_BYTES, _Look
 from tasks.types.clsumm.topics import place_in_topic
 from tasks.types.columns import Classes
+from tasks.types.declared.folder import read_declaration
 from tasks.types.files import listed_files
-from tasks.types.problems import Problems
+from tasks.types.positional_citations.sentences import number
+from tasks.types.problems import MAX_TOLD, Problem, Problems
 from tasks.types.ranking.lists import Choices, Lists, index_of
 from tasks.types.ranking.runs import Gathering, RunLimits, read_json_run, read_plain_run, read_ranked_run
 from tests.growth.readers import gold_files
@@ -28,6 +30,16 @@ ROWS = [
     {"id": "c", "ranked": []},
     {"id": "b", "ranked": ["W2", "W3", "W0", "W1"]},
 ]
+NUMBERS = """[task]
+slug = "t"
+title = "T"
+form = "numbers"
+[task.gold]
+field = "g"
+[[task.rules]]
+name = "corrected"
+measures = ["mae"]
+"""
 INDEX = index_of(["a", "b", "c", "d"], [POOL])
 
 
@@ -245,3 +257,49 @@ def test_people_who_judge_are_shown_the_same_from_public_files_and_from_gold():
             asked = kind.human_evaluation
             assert asked.sources(public) == asked.sources(gold)
             assert len(asked.sources(public)) > 0
+
+
+def test_rows_are_those_of_the_first_instances_wherever_they_stand():
+    names = [f"i{number}" for number in range(MAX_SHOWN + 1)]
+    rows = rows_by_name([*names, names[-1], names[0]])
+    assert list(rows) == names[:MAX_SHOWN]
+    assert rows[names[0]] == [0, MAX_SHOWN + 2]
+    assert rows_by_name(None) == {}
+
+
+@pytest.mark.parametrize("slug", ["citation-text", "citation-recommendation", "declared"])
+def test_of_many_instances_the_first_are_shown(slug):
+    count = MAX_SHOWN + 1
+    numbers = read_declaration({"task.toml": NUMBERS})
+    gold = [file("gold.jsonl", lines([{"id": f"i{n}", "g": n} for n in range(count)]))]
+    run = [file("run.jsonl", lines([{"id": f"i{n}", "g": n} for n in range(count)]))]
+    if slug == "citation-text":
+        numbers, gold = task_type(slug), [file("d.json", json.dumps([text_record()] * count))]
+        run = [file("d.json", json.dumps([{"prediction": f"x {n}"} for n in range(count)]))]
+    elif slug == "citation-recommendation":
+        numbers = task_type(slug)
+        gold = [
+            file("references.jsonl", lines([{"ref_id": "W0"}, {"ref_id": "W1"}])),
+            file("diagnostic.jsonl", lines([{"id": f"i{n}", "cited_id": "W1"} for n in range(count)])),
+        ]
+        run = [file("run.jsonl", lines([{"id": f"i{n}", "ranked": ["W0"]} for n in range(count)]))]
+    options = numbers.checked_options({})
+    split = numbers.gold_of(gold, options)
+    answers, _ = numbers.read_run(run, split.index, options)
+    pairs = numbers.pairs_of(split, answers, numbers.default_rules, options)
+    shown = list(numbers.show_instances(gold, split, pairs, options))
+    assert [one.name for one in shown] == list(pairs.names)[:MAX_SHOWN]
+    assert all(one.answer for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("mark", "value"), [("[999999999]", 999_999_999), ("[1000000000]", 10**9), ("[9999999999", 10**9)]
+)
+def test_a_mark_of_more_than_nine_digits_is_as_large_as_it_takes(mark, value):
+    assert number(mark) == value
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_problem_is_told_in_two_thousand_characters(more):
+    told = Problem(message="x" * (MAX_TOLD + more)).message
+    assert (len(told), told.endswith("…")) == (MAX_TOLD, bool(more))
