@@ -228,3 +228,12 @@ def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
 def test_a_table_is_parted_by_what_its_head_has_more_of(head, delimiter):
     file = InputFile("gold.csv", "gold.csv", lambda: BytesIO(head.encode()))
     assert _file_form(file).get("delimiter") == delimiter
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"), [(None, {"with": {"label": "a"}}), ("x", {"absent": "a"}), (True, {"absent": "a"})]
+)
+def test_instances_without_a_grade_are_beside_each_and_those_without_a_kind_are_one(odd, said):
+    """Grades are numbers, all of them."""
+    task = labelled(40, grade=lambda n: None if n % 2 == 0 else odd if odd and n < 9 else n // 2 % 3)
+    assert {"name": "grade", "field": "grade", **said} in task["dimensions"]
