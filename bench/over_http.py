@@ -1,4 +1,4 @@
-"""What a reader's pages cost over HTTP: board kept, 304 and made, home and season, beside hello-world.
+"""What a reader's pages cost over HTTP: board kept, 304 and made, a run, home and season, beside hello-world.
 
 Usage: python bench/over_http.py [--submissions N ...] [--seconds S]
 
@@ -34,6 +34,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 BOOT_SECONDS, ROUNDS = 60, 5
 HELLO, CACHED, UNCHANGED = "hello-world (liveness probe)", "board from the cache", "board, 304"
 FIRST, VIEW, OWN = "board, first after a score", "board, another view of it", "board, signed in"
+RUN = "run, first after a score"
 HOME, SEASON, OWN_HOME, OWN_SEASON = "home", "season", "home, signed in", "season, signed in"
 
 
@@ -88,11 +89,14 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
     tag = _asked(connection, PATH)["ETag"]
     number = itertools.count()
 
-    cookie = session()
+    cookie, run = session(), f"{PATH}runs/{best_run()}/"
 
-    def first() -> object:
-        bump_versions()
-        return _asked(connection, PATH)
+    def first(path: str) -> Callable[[], object]:
+        def ask() -> object:
+            bump_versions()
+            return _asked(connection, path)
+
+        return ask
 
     def get(path: str, **headers: str) -> Callable[[], object]:
         return lambda: _asked(connection, path, **headers)
@@ -101,10 +105,11 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
         HELLO: get("/health/live"),
         CACHED: get(PATH),
         UNCHANGED: get(PATH, **{"If-None-Match": tag}),
-        FIRST: first,
+        FIRST: first(PATH),
         # A reader's choice that nobody made before, and that leaves all rows.
         VIEW: lambda: _asked(connection, f"{PATH}?system={next(number)}"),
         OWN: get(PATH, Cookie=cookie),
+        RUN: first(run),
         HOME: get("/"),
         SEASON: get("/seasons/bench/"),
         OWN_HOME: get("/", Cookie=cookie),
@@ -133,6 +138,13 @@ def session() -> str:
     own[HASH_SESSION_KEY] = user.get_session_auth_hash()
     own.save()
     return f"{settings.SESSION_COOKIE_NAME}={own.session_key}"
+
+
+def best_run() -> int:
+    """The first of the board, which has all of its scores."""
+    from scoring.models import Evaluation
+
+    return Evaluation.objects.order_by("-rank_value").values_list("submission", flat=True)[0]
 
 
 def bump_versions() -> None:
