@@ -148,7 +148,7 @@ GUARDS = frozenset(
 PORTIONS = frozenset(
     (
         *("BLOCK", "STEP", "WEIGHTS", "KEPT", "BATCH", "AT_ONCE", "BATCH_TOKENS", "GPU_BATCH_TOKENS"),
-        *("_BLOCK", "MAX_WALKS", "WORTH_KEEPING"),
+        *("_BLOCK", "MAX_WALKS", "WORTH_KEEPING", "at_once"),
     )
 )
 #: What numbers may be apart that are equal but for rounding.
@@ -156,7 +156,6 @@ ROUNDINGS = frozenset(("ROUNDING", "_ROUNDING", "NO_ERROR", "slack", "nearly"))
 #: Part of a changed line's diff and why no test can tell it from the code as it is.
 EXPLAINED = {
     "if total >= 1 + TOLERANCE": "no sum lies at the bound",
-    "padded(ids, BATCH_TOKENS, 1)": "what fills a batch is masked",
     "np.where(whole >= 0, 2 * shared / whole": "nothing over nothing is undefined too",
     "+        blocks = np.zeros((len(gold), len(FACETS) + 2, 3))": "three more columns of zeros",
     "+        return word if word[-2] in 'lsz'": "the last two letters are the same there",
@@ -177,7 +176,6 @@ EXPLAINED = {
     "codes.max(initial=NO_CLASS) <= len(labels)": "no caller gives a code without a label",
     "left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0))": "what is more is not looked at",
     "block.tokens << 2 |": "symbols further apart are in the same order",
-    "self.tokenizer.pad_token_id or 1)": "what fills a batch is masked",
     "max(size or 1, 1)": "one at least is divided by",
     "max_trials: int=1": "one is no more than the trials that there are",
     "nthreads=1": "one process more counts words, and counts the same",

@@ -179,7 +179,7 @@ class Encoder:
         ids = dict(enumerate(self.ids(texts)))
         embedded: dict[int, Embedded] = {}
         at_once = GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
-        for batch, tokens, mask in padded(ids, at_once, self.tokenizer.pad_token_id or 0):
+        for batch, tokens, mask in padded(ids, at_once):
             with torch.inference_mode():
                 computed = self.model(
                     input_ids=tokens.to(self.device),
@@ -200,9 +200,7 @@ class Encoder:
         return frozenset({self.tokenizer.cls_token_id, self.tokenizer.sep_token_id} - {None})
 
 
-def padded(
-    ids: Mapping[int, Sequence[int]], at_once: int, filler: int
-) -> Iterator[tuple[list[int], Any, Any]]:
+def padded(ids: Mapping[int, Sequence[int]], at_once: int) -> Iterator[tuple[list[int], Any, Any]]:
     """The places of texts of like length, the longest first, so many tokens together, and a mask of these."""
     import torch
 
@@ -210,7 +208,8 @@ def padded(
     while waiting:
         size = max(1, at_once // len(ids[waiting[0]]))
         batch, waiting = waiting[:size], waiting[size:]
-        tokens = torch.full((len(batch), len(ids[batch[0]])), filler)
+        # What fills a row up is masked, whatever it is.
+        tokens = torch.zeros((len(batch), len(ids[batch[0]])), dtype=torch.long)
         mask = torch.zeros_like(tokens)
         for row, place in enumerate(batch):
             tokens[row, : len(ids[place])] = torch.tensor(ids[place])

@@ -197,7 +197,7 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     read = tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"] if read_texts else []
     ids = {place: ids for place, ids in zip(places, read, strict=True) if ids}
     vectors: dict[int, Floats] = {}
-    for batch, tokens, mask in padded(ids, BATCH_TOKENS, 0):
+    for batch, tokens, mask in padded(ids, BATCH_TOKENS):
         with torch.inference_mode():
             layer = model(input_ids=tokens, attention_mask=mask).last_hidden_state
         for row, place in enumerate(batch):

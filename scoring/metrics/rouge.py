@@ -425,7 +425,7 @@ class _Lines:
         row = np.repeat(np.arange(len(pairs)), counts)
         line = np.repeat(firsts, counts) + _ranges(counts)
         starts = texts.line_starts[line]
-        column = starts - texts.starts[pairs][row] + (offsets + np.zeros(len(pairs), np.int64))[row]
+        column = starts - texts.starts[pairs][row] + np.broadcast_to(offsets, len(pairs))[row]
         return cls(row, texts.line_starts[line + 1] - starts, column, counts)
 
 

@@ -68,7 +68,7 @@ class Auroc(Scored):
     """
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        steps = np.diff(wrong, axis=-1, prepend=0.0)
+        steps = np.diff(wrong, prepend=0.0)
         before = np.concatenate([np.zeros((*right.shape[:-1], 1)), right[..., :-1]], axis=-1)
         return quotient((steps * (before + right) / 2).sum(axis=-1), right[..., -1] * wrong[..., -1])
 
@@ -81,7 +81,7 @@ class AveragePrecision(Scored):
     citation = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        steps, precision = np.diff(right, axis=-1, prepend=0.0), ratio(right, right + wrong)
+        steps, precision = np.diff(right, prepend=0.0), ratio(right, right + wrong)
         return quotient((steps * self.envelope(precision)).sum(axis=-1), right[..., -1])
 
     def envelope(self, precision: Floats) -> Floats:
