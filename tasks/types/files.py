@@ -251,8 +251,6 @@ def listed_files(archive: IO[bytes], most: int) -> int:
     if large := _large_end(archive, begin):
         claimed, directory_size = large
         begin -= _LARGE_END.size + _LOCATOR.size
-    if claimed > most:
-        return claimed
     return max(claimed, _listed(archive, begin - directory_size, directory_size, most))
 
 

@@ -208,6 +208,19 @@ def test_the_files_of_an_archive_are_counted_whatever_its_end_record_says_elsewh
 
 
 @pytest.mark.parametrize(
+    ("claimed", "most", "count"), [(7, 7, 8), (6, 9, 9), (8, 7, 8), (50, 7, 50), (9, 9, 9)]
+)
+def test_of_what_an_archive_claims_and_lists_more_counts(claimed, most, count):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(9):
+            archive.writestr(f"{number}.txt", "x")
+    data = bytearray(packed.getvalue())
+    data[-12:-10] = claimed.to_bytes(2, "little")
+    assert listed_files(io.BytesIO(bytes(data)), most) == count
+
+
+@pytest.mark.parametrize(
     ("name", "place"),
     [
         ("a/gold/Task1", None),

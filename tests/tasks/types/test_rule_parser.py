@@ -111,3 +111,25 @@ def test_whatever_it_is_given_is_a_tree_with_one_root():
 
 def test_no_text_has_no_tokens():
     assert parse("").tokens == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        ("Rain covers sand in June with wind", "sand"),
+        ("Rain covers sand with wind in June", "covers"),
+        ("Rain covers sand with June wind", "covers"),
+        ("Rain covers sand with old June wind", "covers"),
+        ("Rain covers sand with old old June", "sand"),
+    ],
+)
+def test_a_date_is_said_of_the_verb_and_no_other_phrase_behind_an_object(text, head):
+    parsed = parse(text)
+    place = parsed.tokens.index("in" if text.endswith("in June") else "with")
+    assert parsed.tokens[parsed.heads[place]] == head
+
+
+@pytest.mark.parametrize("verb", ["is", "was", "can"])
+def test_a_word_that_a_last_verb_is_said_of_is_no_participle(verb):
+    parsed = parse(f"Sand moves, falling {verb}")
+    assert (parsed.tokens[3], parsed.tokens[parsed.heads[3]]) == ("falling", verb)
