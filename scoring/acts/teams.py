@@ -13,7 +13,7 @@ from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
 from scoring.acts.declared import Act, ActForm, LinesField, by_leads, by_members
-from scoring.ops.merging import MergeRefused, accept_merge, drop_proposal, propose_merge
+from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
 from tasks.models import JoinRequest, MergeProposal
 from tasks.registration import entries
 from tasks.seasons.access import season_for, teams_to_ask
@@ -92,7 +92,7 @@ def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
         other = next((entry.team for entry in approved if str(entry.alias) == number), None)
         if other is None:
             words = gettext("no team of %(season)s goes by “%(number)s”; it is a number, such as Team 17")
-            raise MergeRefused(words % {"season": merging, "number": into[:80]})
+            raise entries.EntryRefused(words % {"season": merging, "number": into[:80]})
     if other is None:
         raise Http404
     return propose_merge(season=merging, team=team, into=other, by=by)

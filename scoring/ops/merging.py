@@ -24,24 +24,20 @@ from tasks.submissions.submit import counted_runs
 MAX_REASON = 500
 
 
-class MergeRefused(EntryRefused):
-    pass
-
-
 def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeProposal:
     with transaction.atomic():
         _hold(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
         _check_date(season)
         if team.pk == into.pk:
-            raise MergeRefused(_("a team does not merge with itself"))
+            raise EntryRefused(_("a team does not merge with itself"))
         _entries(season, team, into)
         present = MergeProposal.objects.filter(season=season, team=team).first()
         if present is not None and present.into_id == into.pk:
             return present
         if present is not None:
             words = _("%(team)s has asked %(other)s already; withdraw that first")
-            raise MergeRefused(words % {"team": team, "other": present.names["into"]})
+            raise EntryRefused(words % {"team": team, "other": present.names["into"]})
         proposal = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
         audit.record("merge-proposed", actor=by, subject=team, place=season, facts=_named(proposal))
         tell_merge_asked(proposal)
@@ -68,7 +64,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
         check_size(locked.season, len(members))
         if told := _told(locked.season, locked.team, locked.into):
             words = _("members would learn before its time: %(what)s; an organiser can merge the teams")
-            raise MergeRefused(words % {"what": "; ".join(early.words for early in told)})
+            raise EntryRefused(words % {"what": "; ".join(early.words for early in told)})
         for phase in Phase.objects.filter(task__season=locked.season, runs_in_total__isnull=False):
             extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(n=Sum("tries"))["n"]
             sent = sum(counted_runs(phase, team).count() for team in teams)
@@ -79,19 +75,19 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     "%(most)s; an organiser can merge them"
                 )
                 named = {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
-                raise MergeRefused(words % named)
+                raise EntryRefused(words % named)
         try:
             return _merge(locked.season, locked.team, locked.into, by, reason="")
         except EntryRefused as refused:
             if locked.season.names_teams():
                 raise
             words = _("the teams cannot be one as they are; the organisers, who know both, can say why")
-            raise MergeRefused(words) from refused
+            raise EntryRefused(words) from refused
 
 
 def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
     if team.pk == into.pk:
-        raise MergeRefused(_("a team does not merge with itself"))
+        raise EntryRefused(_("a team does not merge with itself"))
     with transaction.atomic():
         _hold(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -102,7 +98,7 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
                 "%(team)s is in other seasons too, which its new members would read; merge the other way "
                 "round, or let its lead accept a proposal"
             )
-            raise MergeRefused(words % {"team": into})
+            raise EntryRefused(words % {"team": into})
         go_on(season, _told(season, team, into), by=by)
         return _merge(season, team, into, by, reason=reason)
 
@@ -179,18 +175,18 @@ def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Regi
     for one in (team, into):
         if one.pk not in by_team:
             words = _("%(team)s does not take part in %(season)s")
-            raise MergeRefused(words % {"team": name_to_others(season, one), "season": season})
+            raise EntryRefused(words % {"team": name_to_others(season, one), "season": season})
     return by_team[team.pk], by_team[into.pk]
 
 
 def _check_date(season: Season) -> None:
     if season.merge_until is None:
         words = _("teams do not merge by themselves in %(season)s; its organisers can merge them")
-        raise MergeRefused(words % {"season": season})
+        raise EntryRefused(words % {"season": season})
     if season.merge_until <= timezone.now():
         until = season.merge_until.astimezone(dt.UTC)
         words = _("the teams of %(season)s could merge until %(instant)s")
-        raise MergeRefused(words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"})
+        raise EntryRefused(words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"})
 
 
 def _hold(*teams: Team) -> None:
@@ -203,5 +199,5 @@ def _held(proposal: MergeProposal) -> MergeProposal:
     _hold(proposal.team, proposal.into)
     locked = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
     if locked is None:
-        raise MergeRefused(_("this has been answered or withdrawn already"))
+        raise EntryRefused(_("this has been answered or withdrawn already"))
     return locked

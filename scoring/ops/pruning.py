@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, storage
 from citeboard.core.models import Limit
 from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_of
+from citeboard.core.refusals import Refused
 from citeboard.core.storage import FolderStorage
 from citeboard.core.words import counted
 from citeboard.teams.membership import forget_invitations
@@ -40,7 +41,6 @@ from tasks.jobs.sweeper import sweep
 from tasks.models import Delivery, Gold, Job, Notification, Season, Submission
 from tasks.models.notifications import Kind
 from tasks.notifications.events import remind_of_deadlines
-from tasks.seasons.history import NotDeleted
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
 #: Rows that one transaction removes, so that nobody waits long for it.
@@ -156,9 +156,9 @@ def delete_season(*, season: Season, by: User) -> None:
                 words = _("%(season)s is public, and stays; its settings can make it a draft")
             else:
                 words = _("%(season)s was public, and stays; its settings can make it a draft")
-            raise NotDeleted(words % {"season": season})
+            raise Refused(words % {"season": season})
         if Submission.objects.filter(phase__task__season=season, team__isnull=False).exists():
-            raise NotDeleted(_("%(season)s has runs of teams, which stay") % {"season": season})
+            raise Refused(_("%(season)s has runs of teams, which stay") % {"season": season})
         facts = {"season": season, "address": season.slug}
         audit.record("season-deleted", actor=by, subject=season, place=season, facts=facts)
         try:
@@ -169,7 +169,7 @@ def delete_season(*, season: Season, by: User) -> None:
         except ProtectedError as kept:
             names = {str(row._meta.verbose_name_plural) for row in kept.protected_objects}  # noqa: SLF001
             refused = _("%(season)s has what the site keeps: %(names)s")
-            raise NotDeleted(refused % {"season": season, "names": ", ".join(sorted(names))}) from kept
+            raise Refused(refused % {"season": season, "names": ", ".join(sorted(names))}) from kept
 
 
 #: Each with what it says of its result.

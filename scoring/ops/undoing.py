@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models import Evaluation
 from scoring.ops.pruning import delete_season
@@ -24,7 +25,6 @@ from tasks.notifications.events import OF_DATES
 from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
 from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
-from tasks.seasons.history import NotUndone
 from tasks.webhooks.services import TO_TAKE_BACK, holding
 
 #: The action of an entry that took another back, which is its subject.
@@ -62,14 +62,14 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
-    """What of it stays done, in words; nothing of most. Raises NotUndone."""
+    """What of it stays done, in words; nothing of most. Raises Refused."""
     if entry not in to_take_back(season):
-        raise NotUndone(_("this can not be taken back any more"))
+        raise Refused(_("this can not be taken back any more"))
     with transaction.atomic():
         # Two at once would take it back twice.
         Season.objects.select_for_update().get(pk=season.pk)
         if entry not in to_take_back(season):
-            raise NotUndone(_("somebody has taken this back already"))
+            raise Refused(_("somebody has taken this back already"))
         with nothing_early(season, by=by), holding() as anew:
             stays = _TAKES[entry.action](season, entry, by)
         if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
@@ -111,10 +111,10 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
         names = {name: name for name in row.SETTINGS} if row else {}
         names |= {row.key(name): name for name in row.SETTINGS} if row else {}
         if row is None or key not in names:
-            raise NotUndone(_("%(key)s is not there any more") % {"key": change["key"]})
+            raise Refused(_("%(key)s is not there any more") % {"key": change["key"]})
         name = names[key]
         if audit.as_json(getattr(row, name)) != change["after"]:
-            raise NotUndone(_("%(key)s has been changed since") % {"key": change["key"]})
+            raise Refused(_("%(key)s has been changed since") % {"key": change["key"]})
         before = change["before"]
         value = before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
         values[f"{prefix}.{row.key(name)}"] = value
@@ -127,7 +127,7 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
     if (terms := current_terms(season)) is None or terms.pk != entry.subject_id:
-        raise NotUndone(_("there is a later version of the terms"))
+        raise Refused(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
     Terms.objects.filter(pk=terms.pk).delete()
     words = ngettext("%(number)s person had accepted it.", "%(number)s people had accepted it.", accepted)
@@ -138,7 +138,7 @@ def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
     task = Task.objects.select_related("season").filter(pk=entry.subject_id, season=season).first()
     if task is None or task.declaration_id != facts.get("after"):
-        raise NotUndone(_("%(task)s has been declared anew since") % {"task": entry.subject})
+        raise Refused(_("%(task)s has been declared anew since") % {"task": entry.subject})
     for gold in facts["golds"].split():
         _take_version_back(season, int(gold))
     declare_as_before(task, json.loads(facts["before"]), by)
@@ -158,21 +158,21 @@ def _take_gold_back(season: Season, entry: AuditEntry, by: User) -> str:
 def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
     gold = Gold.objects.filter(pk=pk, task__season=season).select_related("task").first()
     if gold is None:
-        raise NotUndone(_("the version is not there any more"))
+        raise Refused(_("the version is not there any more"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     others = Gold.objects.filter(task=gold.task_id, split=gold.split).exclude(pk=gold.pk)
     if others.filter(number__gt=gold.number).exists():
-        raise NotUndone(_("there is a later version of the gold"))
+        raise Refused(_("there is a later version of the gold"))
     scored = Evaluation.objects.filter(gold=gold)
     if scored.exists() and not others.exists():
-        raise NotUndone(_("runs were scored with it, and there is no version before it"))
+        raise Refused(_("runs were scored with it, and there is no version before it"))
     try:
         with transaction.atomic():
             Job.objects.filter(gold=gold).delete()
             scored.delete()
             gold.delete()
     except ProtectedError as kept:
-        raise NotUndone(_("a board that was kept stands on it")) from kept
+        raise Refused(_("a board that was kept stands on it")) from kept
     told = f"-rescored-{pk}-"
     mails = Notification.objects.filter(season=season, event__contains=told).exclude(job=None)
     Job.all_kinds.filter(pk__in=mails.values("job"), kind=Job.Kind.MAIL).delete()
@@ -190,9 +190,9 @@ def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
     if (made := Season.objects.filter(pk=entry.subject_id).first()) is None:
-        raise NotUndone(_("%(season)s is not there any more") % {"season": entry.subject})
+        raise Refused(_("%(season)s is not there any more") % {"season": entry.subject})
     if audit.history(made).filter(pk__gt=entry.pk).exists():
-        raise NotUndone(_("%(season)s has been changed since; its settings can delete it") % {"season": made})
+        raise Refused(_("%(season)s has been changed since; its settings can delete it") % {"season": made})
     delete_season(season=made, by=by)
     return ""
 
@@ -201,7 +201,7 @@ def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
     given = ExtraTries.objects.filter(pk=facts.get("given", 0), phase__task__season=season).first()
     if given is None:
-        raise NotUndone(_("they are taken back already"))
+        raise Refused(_("they are taken back already"))
     given.delete()
     return _sent_since(entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id))
 
@@ -210,7 +210,7 @@ def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
     try:
         place = take_decision_back(season=season, team=entry.subject_id, facts=entry.facts or {})
     except EntryRefused as refused:
-        raise NotUndone(str(refused)) from refused
+        raise Refused(str(refused)) from refused
     return _sent_since(entry, Submission.objects.filter(team=place.team_id, phase__task__season=season))
 
 

@@ -38,10 +38,6 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
 REFUSED = "team-refused"
 
 
-class NotUndone(refusals.Refused):
-    """It cannot be taken back as things stand; the message says why."""
-
-
 def may_undo(entry: AuditEntry) -> bool:
     return _refused(entry) is not None if entry.action == REFUSED else audit.may_be_restored(entry)
 
@@ -57,16 +53,12 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
                 bump_versions(season)
                 audit.restore(entry=entry, by=by)
     except (audit.NotRestored, EntryRefused) as refused:
-        raise NotUndone(str(refused)) from refused
+        raise refusals.Refused(str(refused)) from refused
 
 
 def _refused(entry: AuditEntry, season: Season | None = None) -> Registration | None:
     places = Registration.objects.refused().filter(team=entry.subject_id)
     return places.filter(season=season.pk if season else entry.place_id).first()
-
-
-class NotDeleted(refusals.Refused):
-    """Something hangs on it that stays; the message says what."""
 
 
 def delete_phase(*, phase: Phase, by: User) -> None:
@@ -87,4 +79,4 @@ def _delete(row: Task | Phase, season: Season, by: User, refusal: str) -> None:
             audit.delete(row=row, place=season, by=by)
             bump_versions(season)
     except ProtectedError as kept:
-        raise NotDeleted(refusal) from kept
+        raise refusals.Refused(refusal) from kept

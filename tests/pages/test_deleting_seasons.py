@@ -5,11 +5,11 @@ from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import Token
 from scoring.ops.pruning import delete_season
 from tasks.models import Gold, Registration, Season
 from tasks.seasons.file.load import load_values
-from tasks.seasons.history import NotDeleted
 from tests import factories
 from tests.pages.reading import text_of
 
@@ -65,7 +65,7 @@ def test_a_draft_that_was_public_before_stays(olga):
     load_values(VALUES, by=olga, slug="a-draft")
     made.refresh_from_db()
     assert (made.is_public, made.was_public) == (False, True)
-    with pytest.raises(NotDeleted, match="was public"):
+    with pytest.raises(Refused, match="was public"):
         delete_season(season=made, by=olga)
 
 
@@ -80,7 +80,7 @@ def test_a_draft_that_was_never_public_is_known_as_one(olga):
 def test_a_draft_with_a_run_of_a_team_stays(olga, draft):
     phase = factories.make_phase(task=factories.make_task(season=draft))
     factories.make_submission(phase=phase)
-    with pytest.raises(NotDeleted, match="runs of teams"):
+    with pytest.raises(Refused, match="runs of teams"):
         delete_season(season=draft, by=olga)
     assert Season.objects.exists()
     assert not AuditEntry.objects.filter(action="season-deleted").exists()

@@ -4,11 +4,12 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from scoring.ops.accounts import delete_account
 from tasks.models import Phase, Registration, Season
 from tasks.registration.entries import refuse_team
 from tasks.seasons.announcements import announce
-from tasks.seasons.history import NotDeleted, delete_phase, delete_task
+from tasks.seasons.history import delete_phase, delete_task
 from tasks.seasons.phase_acts import close_now
 from tests import factories
 from tests.pages.reading import text_of
@@ -87,10 +88,10 @@ def test_what_was_deleted_in_the_admin_is_brought_back_there(client, phase):
 
 
 def test_what_has_runs_or_gold_is_not_deleted(phase, organiser):
-    with pytest.raises(NotDeleted, match="has gold, which stays"):
+    with pytest.raises(Refused, match="has gold, which stays"):
         delete_task(task=phase.task, by=organiser)
     factories.make_submission(phase=phase)
-    with pytest.raises(NotDeleted, match="has runs, which stay"):
+    with pytest.raises(Refused, match="has runs, which stay"):
         delete_phase(phase=phase, by=organiser)
     assert not audit.history(phase.task.season).filter(action="deleted").exists()
 

@@ -14,10 +14,11 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.teams.models import Membership
 from scoring.board.open_gold import may_have_gold
-from scoring.ops.merging import MergeRefused, accept_merge, propose_merge
+from scoring.ops.merging import accept_merge, propose_merge
 from tasks.gold.early import WouldLetOut
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season
+from tasks.registration.entries import EntryRefused
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import load_values
 from tasks.seasons.file.tables import document
@@ -251,7 +252,7 @@ class TestLettingOutEarly:
         lead = Membership.objects.get(team=teams[1]).user
         proposal = propose_merge(season=season, team=teams[0], into=teams[1], by=lead)
         with pytest.raises(
-            MergeRefused, match=r"the scores of all of Spans, Test .*; an organiser can merge"
+            EntryRefused, match=r"the scores of all of Spans, Test .*; an organiser can merge"
         ):
             accept_merge(proposal=proposal, by=lead)
         where = f"{API}/seasons/{season.slug}/merges/"

@@ -10,7 +10,6 @@ from citeboard.core.audit import history
 from scoring.board.standings import standings
 from scoring.models import Evaluation
 from scoring.ops.merging import (
-    MergeRefused,
     accept_merge,
     drop_proposal,
     merge_teams,
@@ -163,7 +162,7 @@ def test_the_lead_is_asked_and_all_members_are_told(season, day, night, ada, bob
             "https://board.example.org/teams/day-shift/"
         )
     ]
-    with pytest.raises(MergeRefused, match="answered or withdrawn"):
+    with pytest.raises(EntryRefused, match="answered or withdrawn"):
         drop_proposal(proposal=proposal, by=bob)
 
 
@@ -174,7 +173,7 @@ def test_a_proposal_that_is_dropped_changes_nothing(phase, season, day, night, a
     run.refresh_from_db()
     assert run.team == night
     assert letters_to(ada) == []
-    with pytest.raises(MergeRefused, match="answered or withdrawn"):
+    with pytest.raises(EntryRefused, match="answered or withdrawn"):
         accept_merge(proposal=proposal, by=ada)
 
 
@@ -182,11 +181,11 @@ def test_after_the_date_organisers_alone_merge_teams(season, day, night, ada, bo
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
     season.merge_until = timezone.now() - dt.timedelta(days=1)
     season.save()
-    with pytest.raises(MergeRefused, match="could merge until"):
+    with pytest.raises(EntryRefused, match="could merge until"):
         accept_merge(proposal=proposal, by=ada)
     season.merge_until = None
     season.save()
-    with pytest.raises(MergeRefused, match="do not merge by themselves"):
+    with pytest.raises(EntryRefused, match="do not merge by themselves"):
         propose_merge(season=season, team=day, into=night, by=ada)
     merge_teams(season=season, team=night, into=day, by=olga, reason="They are one group.")
     assert letters_to(bob)[0].startswith("[Citeboard] Night Shift was merged into Day Shift")
@@ -216,7 +215,7 @@ def test_what_another_season_says_of_its_teams_holds(season, day, night, ada, bo
 def test_an_organiser_lets_nobody_into_a_team_that_others_organise_seasons_of(season, day, night, ada, olga):
     """Its members read its runs there."""
     Registration.objects.create(season=factories.make_season(), team=day)
-    with pytest.raises(MergeRefused, match="its new members would read"):
+    with pytest.raises(EntryRefused, match="its new members would read"):
         merge_teams(season=season, team=night, into=day, by=olga, reason="They asked.")
     assert [str(member) for member in day.members.all()] == ["Ada"]
 
@@ -226,7 +225,7 @@ def test_two_teams_do_not_merge_to_send_more_runs_than_one_may(phase, season, da
         for _ in range(3):
             boards.make_run(phase, team)
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
-    with pytest.raises(MergeRefused, match=r"sent 6 runs in .* where one may send 5"):
+    with pytest.raises(EntryRefused, match=r"sent 6 runs in .* where one may send 5"):
         accept_merge(proposal=proposal, by=ada)
     give_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
     assert accept_merge(proposal=proposal, by=ada) == 3
@@ -244,7 +243,7 @@ def test_runs_in_other_seasons_stay_where_they_are(season, day, night, olga):
 @pytest.mark.parametrize("wrong", ["itself", "elsewhere"])
 def test_teams_that_cannot_merge_are_refused(season, day, night, olga, wrong):
     into = night if wrong == "itself" else factories.make_team()
-    with pytest.raises(MergeRefused):
+    with pytest.raises(EntryRefused):
         merge_teams(season=season, team=night, into=into, by=olga, reason="They asked.")
 
 

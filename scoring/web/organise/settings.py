@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core import storage
+from citeboard.core import refusals, storage
 from citeboard.core.instants import zone_name, zone_of
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
@@ -30,7 +30,7 @@ from scoring.worker.background import Kind
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards
 from tasks.models.seasons import Configured
-from tasks.seasons import access, history, presets
+from tasks.seasons import access, presets
 from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefix
 from tasks.seasons.file.export import export_season
 from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
@@ -94,7 +94,7 @@ delete_task, delete_phase = (
 def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """A season that was never public; its name in addresses is typed, since it cannot be undone."""
     if request.POST.get("slug", "").strip() != season.slug:
-        raise history.NotDeleted(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
+        raise refusals.Refused(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
     delete_season(season=season, by=request.user)
     messages.success(request, _("The draft %(season)s is deleted.") % {"season": season})
     return redirect("home")
