@@ -6,12 +6,12 @@ import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.template.loader import render_to_string
 
 from scoring.board.confirming import confirmation_of
 from scoring.board.exports import as_csv, as_json, as_latex, heads_and_lines, json_text
@@ -281,7 +281,7 @@ def as_papers_with_code(results: Results) -> str:
     return json_text([table])
 
 
-HEIGHT, PADDING = 20, 6
+PADDING = 6
 #: Wider than letters of 11 pixels are on average; the picture sets its text to the width that was counted.
 LETTER = 6.4
 #: Long titles are cut.
@@ -302,21 +302,16 @@ def badge(board: Board, row: Row | None) -> str:
         if (confirmation := confirmation_of(board)) is not None and confirmation.is_preliminary:
             right += " · preliminary"
     widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
-    whole = sum(widths)
-    words = escape(f"{left}: {right}")
-    texts = "".join(
-        f'<text x="{start + PADDING}" y="14" fill="#ffffff" font-family="Verdana, DejaVu Sans, sans-serif"'
-        f' font-size="11" textLength="{width - 2 * PADDING}" lengthAdjust="spacingAndGlyphs">'
-        f"{escape(text)}</text>"
-        for text, start, width in ((left, 0, widths[0]), (right, widths[0], widths[1]))
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{HEIGHT}" role="img"'
-        f' aria-label="{words}"><title>{words}</title>'
-        f'<rect width="{whole}" height="{HEIGHT}" rx="3" fill="#3b4252"/>'
-        f'<path d="M{widths[0]} 0H{whole - 3}a3 3 0 0 1 3 3v{HEIGHT - 6}a3 3 0 0 1-3 3H{widths[0]}z"'
-        f' fill="#0b5fa5"/>{texts}</svg>\n'
-    )
+    whole, texts = sum(widths), zip((left, right), (0, widths[0]), widths, strict=True)
+    placed = [(text, start + PADDING, width - 2 * PADDING) for text, start, width in texts]
+    facts = {
+        "words": f"{left}: {right}",
+        "whole": whole,
+        "left": widths[0],
+        "end": whole - 3,
+        "texts": placed,
+    }
+    return render_to_string("boards/badge.svg", facts)
 
 
 FORMATS: Mapping[str, Format] = {
