@@ -203,3 +203,12 @@ def test_a_divergence_of_one_set_is_that_of_its_shares():
     assert discourse.macro_average(counts[:1]).tolist() == [0.75, 0.25]
     assert discourse.macro_average(counts).tolist() == [0.375, 0.125]
     assert mauve.area(np.array([0.5, 0.5]), np.array([0.5, 0.5])) == pytest.approx(1)
+
+
+def test_sums_of_exchanged_units_are_exact_in_whatever_order_they_are_added_up():
+    a, b = MADE.random((2, 4096))
+    exchange = significance._Exchange(Paired(Mean(), mean_rows(a), mean_rows(b)))
+    for _ in range(5):
+        surplus = MADE.permutation(exchange.surplus[:, 0])
+        assert float(np.cumsum(surplus)[-1]) == math.fsum(surplus)
+    assert float(exchange.totals[0][0] - exchange.totals[1][0]) == math.fsum(exchange.surplus[:, 0])
