@@ -54,10 +54,11 @@ def main() -> None:
         shutil.copytree(given.data, folder / "data", dirs_exist_ok=True, ignore=database)
     from django.core.management import call_command
 
-    from scoring.demo.prepare import prepare_demo
+    from scoring.demo.prepare import begin_demo, finish_demo
 
     call_command("collectstatic", verbosity=0, interactive=False)
-    demo = prepare_demo()
+    demo = begin_demo()
+    finish_demo()
     phase, path = next(iter(demo.example_runs.items()))
     with served(folder, only=None, **DEFAULTS) as house:
         wait_until_idle()

@@ -66,12 +66,13 @@ def make_site(folder: Path) -> None:
     from django.db import connection
     from django_q.models import OrmQ
 
-    from scoring.demo.prepare import prepare_demo
+    from scoring.demo.prepare import begin_demo, finish_demo
     from scoring.worker.score import score
     from tasks.models import Job, Phase
 
     call_command("migrate", verbosity=0)
-    prepare_demo()
+    begin_demo()
+    finish_demo()
     while job := Job.objects.filter(state=Job.State.QUEUED).first():
         score(job.pk)
     for phase in Phase.objects.select_related("task"):

@@ -13,9 +13,9 @@ export CITEBOARD_INSECURE_HTTP="${CITEBOARD_INSECURE_HTTP:-yes}"
 export CITEBOARD_LOG_LEVEL="${CITEBOARD_LOG_LEVEL:-WARNING}"
 
 "$python" scripts/port_is_free.py
-# What the checks say, `demo` says.
+# What the checks say, `serve` says.
 "$python" manage.py migrate --verbosity 0 --skip-checks
-"$python" manage.py demo
-"$python" scripts/fetch_models.py pipeline &
-"$python" manage.py demo --field-tasks &
+"$python" manage.py demo --only begin --skip-checks
+nice "$python" scripts/fetch_models.py pipeline &
+nice "$python" manage.py demo --only rest --skip-checks &
 exec "$python" manage.py serve

@@ -78,7 +78,7 @@ FILES_DIR = DATA_DIR / "files"
 STORAGES = {
     "default": env.backend(BUCKET, FILES_DIR),
     # The gathered scripts and styles are for everyone.
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "citeboard.core.static_files.GatheredFiles"},
 }
 
 # -- Who is answered, and over what -------------------------------------------------------------------

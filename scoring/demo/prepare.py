@@ -12,13 +12,14 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, System, chance, of_split
 from scoring.human import outcome, ratings, sheets
-from scoring.models import HIGHEST, LOWEST, SheetText
+from scoring.models import HIGHEST, LOWEST, Sheet, SheetText
 from scoring.worker import baseline_runs, entailment_labels
 from tasks.models import Organiser, Phase, Registration, Season, Submission
 from tasks.models.notifications import Channel, Kind
@@ -46,6 +47,12 @@ EARLIER = {"1a": "lead.jsonl", "1b": "lead.jsonl", "citation-texts": "texts/firs
 NEWEST_TASK = "positional"
 
 
+#: Beside the unpacked files for as long as the demo is not complete; a start that finds it goes on.
+UNFINISHED = ".unfinished"
+#: As old, in days, are the runs of season files; what is sent afterwards is a day younger each.
+OLDEST = 9
+
+
 @dataclass(frozen=True, kw_only=True)
 class Demo:
     users: dict[str, User]
@@ -54,11 +61,11 @@ class Demo:
     example_runs: dict[Phase, Path]
 
 
-def prepare_demo() -> Demo:
+def begin_demo() -> Demo:
+    """What people need to sign in, and the season that they find then."""
     users = {role: account(role) for role in ROLES}
     files = _files()
-    season = Season.objects.filter(slug=SEASON).first() or _made(files, users[ORGANISER])
-    bring_published()
+    season = Season.objects.filter(slug=SEASON).first() or _loaded("demo-season", files)
     Organiser.objects.get_or_create(season=season, user=users[ORGANISER])
     join(users[PARTICIPANT], entered(TEAM, season))
     return Demo(
@@ -67,6 +74,19 @@ def prepare_demo() -> Demo:
         token=token_of(users[PARTICIPANT]),
         example_runs=_example_runs(season, files),
     )
+
+
+def finish_demo() -> None:
+    """In short steps, between which the site writes; after an interruption those that are left."""
+    files = _files()
+    if (mark := files / UNFINISHED).exists():
+        season, labels = Season.objects.get(slug=SEASON), files / NEWEST_TASK / "labels.jsonl"
+        entailment_labels.import_labels(path=labels, filename=labels.name, by=None, season=season)
+        send_runs(season, files / "runs")
+        publish_ratings(season, account(ORGANISER))
+        send_runs(Season.objects.filter(slug=ENDED).first() or _loaded(ENDED, files), files / "runs")
+        mark.unlink()
+    bring_published()
 
 
 def _files() -> Path:
@@ -83,22 +103,17 @@ def _files() -> Path:
     return folder
 
 
-def _made(files: Path, organiser: User) -> Season:
-    """As one step, so that a start that is interrupted leaves no half a season to the next."""
+def _loaded(folder: str, files: Path) -> Season:
+    (files / UNFINISHED).touch()
     with transaction.atomic():
-        load.load_season(EXAMPLES / "demo-season", data=files)
-        season = Season.objects.get(slug=SEASON)
-        labels = files / NEWEST_TASK / "labels.jsonl"
-        entailment_labels.import_labels(path=labels, filename=labels.name, by=None, season=season)
-        send_runs(season, files / "runs")
-        publish_ratings(season, organiser)
-        load.load_season(EXAMPLES / ENDED, data=files)
-        send_runs(Season.objects.get(slug=ENDED), files / "runs")
+        season = load.load_season(EXAMPLES / folder, data=files).season
+        for phase in Phase.objects.filter(task__season=season):
+            _date(phase, phase.submissions.all(), OLDEST)
     return season
 
 
 def bring_field_tasks() -> None:
-    """The second season: what is not there of it, run by run, so that the first one is not kept waiting."""
+    """The second season: what is not there of it, run by run."""
     folder = EXAMPLES / FIELD_TASKS
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
@@ -214,18 +229,27 @@ def _send(phase: Phase, system: System, folder: Path, **facts: Any) -> None:
 def send_runs(season: Season, files: Path) -> None:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     for phase in phases.order_by("task__position", "position"):
-        last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
-        with _open(phase):
-            for system in SYSTEMS[phase.task.slug]:
-                if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
-                    card = system.card | {"trained_on": TRAINED_ON.get(system.name, "")}
-                    figures = system.costs if season.slug == SEASON else None
-                    _send(phase, system, runs_for(phase, files), card=card, team_figures=figures)
+        sent = phase.submissions.filter(submitted_by=None).exclude(team=None, built_in="")
+        if sent.exists():
+            continue
+        with transaction.atomic():
+            with _open(phase):
+                for system in SYSTEMS[phase.task.slug]:
+                    if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
+                        card = system.card | {"trained_on": TRAINED_ON.get(system.name, "")}
+                        figures = system.costs if season.slug == SEASON else None
+                        _send(phase, system, runs_for(phase, files), card=card, team_figures=figures)
             if names := BASELINES.get(phase.task.slug):
                 baseline_runs.ask(phase=phase, names=names if phase.slug == PRACTICE else names[:1], by=None)
-        # A day apart, the first ones first, so that a board over time has something to show.
-        for days, run in enumerate(phase.submissions.order_by("-pk")):
-            phase.submissions.filter(pk=run.pk).update(submitted_at=last - dt.timedelta(days=days))
+            _date(phase, sent, 0)
+
+
+def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
+    """A day apart, the first ones first, so that a board over time has something to show."""
+    last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
+    # Before a worker sees them: a score keeps the date of its run.
+    for days, run in enumerate(runs.order_by("-pk"), start=first):
+        Submission.objects.filter(pk=run.pk).update(submitted_at=last - dt.timedelta(days=days))
 
 
 def entered(name: str, season: Season) -> Team:
@@ -247,6 +271,7 @@ def _open(phase: Phase) -> Iterator[None]:
     phase.refresh_from_db(fields=["closes"])
     yield
     own.update(closes=closes)
+    phase.refresh_from_db(fields=["closes"])
 
 
 TASK, PHASE = "citation-texts", "practice"
@@ -255,7 +280,10 @@ INSTANCES = 12
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 
 
+@transaction.atomic
 def publish_ratings(season: Season, organiser: User) -> None:
+    if Sheet.objects.filter(phase__task__season=season).exists():
+        return
     phase = Phase.objects.select_related("task__season").get(task__season=season, task__slug=TASK, slug=PHASE)
     runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY).order_by("pk"))
     sheet = sheets.make_sheet(phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser)

@@ -156,7 +156,8 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     monkeypatch.setattr(prepare, "IN_ALL_PHASES", ())
     monkeypatch.setattr(prepare, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()})
     monkeypatch.setattr(prepare, "bring_published", lambda: None)
-    prepare.prepare_demo()
+    prepare.begin_demo()
+    prepare.finish_demo()
     practice = Submission.objects.filter(phase__task__season__slug="demo", phase__slug="practice")
     for run in practice.exclude(file=""):
         score(run)

@@ -210,13 +210,49 @@ def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
     assert Notification.objects.filter(user__email=address_of("organiser"), kind=Kind.ROLE).exists()
 
 
-def test_a_start_that_is_interrupted_leaves_no_half_a_season(monkeypatch):
-    monkeypatch.setattr("scoring.demo.prepare.submit_run", lambda **given: 1 / 0)
+def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_run_twice(monkeypatch):
+    taken = []
+
+    def ten_and_no_more(**given):
+        taken.append(given)
+        return submit_run(**given) if len(taken) <= 10 else 1 / 0
+
+    monkeypatch.setattr(prepare, "submit_run", ten_and_no_more)
     with pytest.raises(ZeroDivisionError):
         demo()
-    assert not Season.objects.exists()
+    ours = Submission.objects.filter(team__isnull=False)
+    # A phase has all its runs or none.
+    assert ours.count() == 6 + 3
     monkeypatch.undo()
     demo()
-    assert (
-        Submission.objects.filter(team__isnull=False).count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4 + 3
-    )
+    assert ours.count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4 + 3
+    assert Sheet.objects.count() == 1
+    before = counts()
+    demo()
+    assert counts() == before
+
+
+def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_nothing():
+    out = io.StringIO()
+    call_command("demo", "--only", "begin", "--json", stdout=out)
+    season = Submission.objects.filter(phase__task__season__slug="demo")
+    assert not season.filter(team__isnull=False).exists()
+    assert [user["role"] for user in json.loads(out.getvalue())["users"]] == list(prepare.ROLES)
+    first, before = out.getvalue(), counts()
+    call_command("demo", "--only", "begin", "--json", stdout=out)
+    assert out.getvalue() == first * 2
+    assert counts() == before
+
+
+def test_a_run_keeps_its_date_once_a_worker_may_have_scored_it():
+    prepare.begin_demo()
+    loaded = dict(Submission.objects.values_list("pk", "submitted_at"))
+    prepare.finish_demo()
+    runs = Submission.objects.filter(phase__task__season__slug="demo")
+    assert loaded
+    assert dict(runs.filter(pk__in=loaded).values_list("pk", "submitted_at")) == loaded
+    later = runs.exclude(pk__in=loaded)
+    for phase in Phase.objects.filter(task__season__slug="demo"):
+        days = list(later.filter(phase=phase).order_by("pk").values_list("submitted_at", flat=True))
+        assert days == sorted(set(days))
+        assert not runs.filter(phase=phase, pk__in=loaded, submitted_at__gte=days[0]).exists()

@@ -1,15 +1,11 @@
 import json
-import os
-import time
 from argparse import ArgumentParser
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from scoring.demo.prepare import Demo, bring_field_tasks, prepare_demo
+from scoring.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
 from tasks.management.problems import problems_told
 
 
@@ -18,38 +14,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="for programs")
-        parser.add_argument(
-            "--field-tasks",
-            action="store_true",
-            help="load the second season, as soon as a page of the site has been answered",
-        )
+        words = "what signing in needs, or what may come while the site is served, with the second season"
+        parser.add_argument("--only", choices=("begin", "rest"), help=words)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        if options["field_tasks"]:
-            if has_answered():
+    def handle(self, *args: Any, only: str | None, **options: Any) -> None:
+        with problems_told(self, otherwise="the demo is not complete"):
+            if only != "rest":
+                demo = begin_demo()
+                facts = json.dumps(as_facts(demo), ensure_ascii=False) if options["json"] else ""
+                self.stdout.write(facts or as_words(demo))
+            if only != "begin":
+                finish_demo()
+            if only == "rest":
                 bring_field_tasks()
-            return
-        with problems_told(self, otherwise="the demo season was not loaded"):
-            demo = prepare_demo()
-        if options["json"]:
-            self.stdout.write(json.dumps(as_facts(demo), ensure_ascii=False))
-        else:
-            self.stdout.write("\n".join(as_words(demo)))
-
-
-def has_answered() -> bool:
-    """Once the site does; False where whoever serves it is gone."""
-    parent = os.getppid()
-    while os.getppid() == parent:
-        try:
-            with urlopen(f"http://{settings.BIND}:{settings.PORT}/health/ready", timeout=5):
-                return True
-        except HTTPError:
-            return True
-        except OSError:
-            pass
-        time.sleep(1)
-    return False
 
 
 def as_facts(demo: Demo) -> dict[str, Any]:
@@ -73,8 +50,8 @@ def as_facts(demo: Demo) -> dict[str, Any]:
     }
 
 
-def as_words(demo: Demo) -> list[str]:
-    return [
+def as_words(demo: Demo) -> str:
+    lines = [
         f"Citeboard with the demo season, at {settings.BASE_URL}",
         "Sign in as",
         *(
@@ -83,3 +60,4 @@ def as_words(demo: Demo) -> list[str]:
         ),
         f"The participant's token for the API: {demo.token}",
     ]
+    return "\n".join(lines)
