@@ -79,13 +79,15 @@ class Serving:
         if reason := why_nothing_is_read():
             self.announce(f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done.")
         try:
-            while not self._ending.wait(TICK):
+            # A signal that comes while this thread waits for the event would wait for it, too, and for ever.
+            while not self._ending.is_set():
                 for part in self.groups:
                     self._look_after(part)
                 reap_orphans({group.pid for group in self.groups.values()})
                 gone = [thread.name for thread in threads if not thread.is_alive()]
                 if gone and not self._ending.is_set():
                     self._fail(f"Nobody looks after the {gone[0]} any more; the log says why.")
+                time.sleep(TICK)
         finally:
             self._end(self.groups, within=STOP_SECONDS)
             if SITE in self.groups:
