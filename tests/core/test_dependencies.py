@@ -33,9 +33,8 @@ OURS = {
 #: What no module imports, and who does: a setting, Django, a package, the command line, the Dockerfile.
 NAMED_ELSEWHERE = {
     SITE: {
-        "django-htmx", "whitenoise", "granian",  # settings, the server
+        "django-htmx", "granian",  # settings, the server
         "fido2", "pyjwt", "qrcode", "requests",  # django-allauth: second factors and sign-in elsewhere
-        "brotli",  # whitenoise: static files compressed once
     },
     ALL: set(),
     DEV: {
