@@ -11,6 +11,7 @@ import pytest
 from tasks.types import task_type, task_types
 from tasks.types.base import MAX_SHOWN, TOP, rows_by_name
 from tasks.types.citation_recommendation import collection
+from tasks.types.clsumm.annotation import Unreadable, _refuse_odd_quotes
 from tasks.types.clsumm.runs import MAX_BYTES, _Look
 from tasks.types.clsumm.topics import place_in_topic
 from tasks.types.columns import Classes
@@ -316,3 +317,32 @@ def test_a_mark_of_more_than_nine_digits_is_as_large_as_it_takes(mark, value):
 def test_a_problem_is_told_in_two_thousand_characters(more):
     told = Problem(message="x" * (MAX_TOLD + more)).message
     assert (len(told), told.endswith("…")) == (MAX_TOLD, bool(more))
+
+
+def test_the_end_record_of_an_archive_may_be_its_beginning():
+    record = b"PK\5\6" + bytes(4) + (5).to_bytes(2, "little") * 2 + bytes(8) + b"\1\0x"
+    assert listed_files(io.BytesIO(record), 100) == 5
+
+
+def test_what_is_cited_without_a_grade_has_1_where_others_are_graded():
+    contexts = [
+        {"id": "a", "cited_id": "W0"},
+        {"id": "b", "cited_id": "W1", "grades": {"W1": 3, "W0": 0}},
+        {"id": "c", "cited_id": ["W0", "W1"]},
+    ]
+    gold = [
+        file("references.jsonl", lines([{"ref_id": "W0"}, {"ref_id": "W1"}])),
+        file("diagnostic.jsonl", lines(contexts)),
+    ]
+    kind = task_type("citation-recommendation")
+    assert kind.read_gold(gold, kind.checked_options({})).content.gold.grades.tolist() == [1, 3, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("byte", "is_told"), [(0x7F, False), (0x80, True), (0x9F, True), (0xA0, False)])
+def test_quotes_of_windows_in_a_reference_text_are_told(byte, is_told):
+    field = b"Reference Text: a" + bytes([byte]) + b"\xe9 b | Discourse Facet: c"
+    if is_told:
+        with pytest.raises(Unreadable, match=f"0x{byte:02X}"):
+            _refuse_odd_quotes(field)
+    else:
+        _refuse_odd_quotes(field)
