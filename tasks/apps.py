@@ -1,4 +1,8 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db import connections
+from django.db.models.signals import post_migrate
 
 from tasks.types import registry
 
@@ -12,3 +16,12 @@ class TasksConfig(AppConfig):
 
         if declarations.newest not in registry.STORES:
             registry.STORES.append(declarations.newest)
+        post_migrate.connect(_count, sender=self, dispatch_uid="tasks.jobs.tallies")
+
+
+def _count(using: str, apps: Any, **_: Any) -> None:
+    from tasks.jobs import tallies
+
+    # A database that goes back to before there was such a table need not have the columns.
+    if "tallied" in apps.all_models["tasks"]:
+        tallies.watch(connections[using])

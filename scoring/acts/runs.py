@@ -14,7 +14,7 @@ from citeboard.teams.models import User
 from scoring.acts.declared import Act, ActForm, Find
 from scoring.runs import confirming
 from scoring.runs.team_view import hides_outcome
-from tasks.models import Season, Submission
+from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions import run_acts
 
@@ -26,6 +26,11 @@ def visible_runs(user: object) -> QuerySet[Submission]:
         Q(team__in=teams_of(user).values("pk")) | Q(phase__task__season__in=organised)
     )
     return runs.select_related("team", "phase__task__season", "submitted_by")
+
+
+def visible_as_tallied(user: object) -> Q:
+    phases = Phase.objects.filter(task__season__in=Season.objects.helped_by(user).order_by().values("pk"))
+    return Q(team__in=teams_of(user).values("pk")) | Q(phase__in=phases.order_by().values("pk"))
 
 
 def visible_run(user: object, pk: int) -> Submission:

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from django.db.models import QuerySet, prefetch_related_objects
+from django.db.models import Q, QuerySet, prefetch_related_objects
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -16,8 +16,10 @@ from rest_framework.request import Request
 from citeboard.core import storage
 from citeboard.core.api import FORBIDDEN, JSON, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.core.query import Listed
 from citeboard.core.storage.downloads import download
-from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_runs
+from citeboard.teams.models import Team
+from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_as_tallied, visible_runs
 from scoring.api.operations import deletes, does, get
 from scoring.api.sending import CardForm, card_in
 from scoring.api.serializers import Address, ProblemSerializer, mirror, serializer, typed
@@ -29,6 +31,7 @@ from scoring.runs.progress import expected_wait
 from scoring.runs.results import latest_evaluations
 from scoring.runs.team_view import Event, as_told, events, hides_outcome
 from tasks.jobs.queue_choice import place_in_queue, with_progress
+from tasks.jobs.tallies import number_of_runs
 from tasks.models import Submission
 from tasks.types.base import printed_options
 
@@ -159,12 +162,13 @@ SubmissionsQuery = serializer(
 
 
 @get("submissions/", query=SubmissionsQuery, pages=SubmissionSerializer)
-def submissions(request: Request, query: dict[str, Any]) -> QuerySet[Submission]:
+def submissions(request: Request, query: dict[str, Any]) -> Listed:
     """The runs of your teams, and of the seasons you organise, newest first."""
-    runs = own_runs(request.user)
-    if "phase" in query:
-        runs = runs.filter(phase=query["phase"])
-    return runs.filter(team__slug=query["team"]) if "team" in query else runs
+    which = Q(phase=query["phase"]) if "phase" in query else Q()
+    if "team" in query:
+        which &= Q(team__in=list(Team.objects.filter(slug=query["team"]).values_list("pk", flat=True)))
+    runs = own_runs(request.user).filter(which)
+    return Listed(runs, lambda: number_of_runs(which & visible_as_tallied(request.user)))
 
 
 @get(

@@ -38,6 +38,7 @@ from scoring.board.visibility import Audience
 from scoring.exchange.mounted import FOLDER as ARCHIVES, mounted_archives
 from scoring.models import BoardOrder
 from scoring.ops.pruning import NamedFile, named_files
+from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 #: The folder of the storage's files in a backup.
@@ -393,6 +394,8 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
         with transaction.atomic():
             _make_tables(list(manifest.migrations))
             _load_tables(folder / TABLES, manifest.database["tables"])
+            if "tasks.0060_tallied" in manifest.migrations:
+                tallies.watch(connection)
     else:
         connection.ensure_connection()
         with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:

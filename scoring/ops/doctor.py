@@ -36,6 +36,7 @@ from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel, LogEntry
 from scoring.receipts.log import current_key, why_lost
 from scoring.worker.entailment_labels import pairs_left, waiting_jobs
+from tasks.jobs import tallies
 from tasks.jobs.queue_choice import queue_of, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Gold, Job, Phase, Submission, Task
@@ -269,6 +270,14 @@ def _sweeper() -> Said:
     return (State.BAD if late else State.GOOD), words, advice if late else ""
 
 
+def _counts() -> Said:
+    if wrong := tallies.mend():
+        words = _("%(number)s of the numbers of runs and jobs were wrong; they are right now")
+        advice = _("`manage.py migrate` makes the triggers anew that count them, where they are missing.")
+        return State.ODD, words % {"number": wrong}, advice
+    return State.GOOD, _("there are as many runs and jobs as pages say"), ""
+
+
 def _jobs() -> Said:
     """Every run leaves every state within a bound, so whatever stays longer is stuck."""
     now = database_now()
@@ -347,7 +356,7 @@ CHECKS: dict[str, Callable[[], Said]] = {
     check.__name__.removeprefix("_"): check
     for check in (
         _settings, _database, _clock, _storage, _disk, _mail, _static, _confinement, _queue, _queues,
-        _workers, _sweeper, _jobs, _receipts, _models, _labels, _organiser,
+        _workers, _sweeper, _jobs, _counts, _receipts, _models, _labels, _organiser,
     )
 }  # fmt: skip
 

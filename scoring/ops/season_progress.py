@@ -3,16 +3,15 @@
 import datetime as dt
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
-from django.db.models import Count, DateField, Exists, Min, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 
 from citeboard.core.database import database_now
 from scoring.figures import Axis, Bars, Measured, Series
-from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission
+from tasks.jobs import tallies
+from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, Tallied
 
 Status = Submission.Status
 
@@ -80,25 +79,21 @@ def progress_of(season: Season) -> Progress:
         running=Count("pk", filter=~is_queued),
         oldest=Min("created_at", filter=is_queued),
     )
-    is_scored, is_moving = Q(status=Status.SCORED), Q(status__in=Submission.MOVING)
-    # In UTC, as the database keeps and tells it; SQLite would call Python for each row to truncate one.
-    runs = Submission.objects.filter(phase__in=Phase.objects.filter(task__season=season).values("pk"))
-    days = runs.annotate(day=Cast("submitted_at", DateField())).order_by()
-    is_team = Q(team__isnull=False)
-    by_day = days.values("day").annotate(
-        scored=Count("pk", filter=is_team & is_scored),
-        moving=Count("pk", filter=is_team & is_moving),
-        not_scored=Count("pk", filter=is_team & ~is_scored & ~is_moving),
-        runs=Count("pk"),
-        run_bytes=Coalesce(Sum("size"), 0),
+    is_scored, is_moving = Q(state=Status.SCORED), Q(state__in=Submission.MOVING)
+    tallied = Tallied.objects.filter(phase__in=Phase.objects.filter(task__season=season).values("pk"))
+    days = tallied.filter(what=tallies.DAYS).values("day")
+    days = days.annotate(
+        scored=Sum("number", filter=is_scored, default=0),
+        moving=Sum("number", filter=is_moving, default=0),
+        not_scored=Sum("number", filter=~is_scored & ~is_moving, default=0),
     )
-    rows: list[dict[str, Any]] = [{**row} for row in by_day.order_by("day")]
-    sizes = {name: sum(row.pop(name) for row in rows) for name in ("runs", "run_bytes")}
+    last = list(days.alias(sent=Sum("number")).filter(sent__gt=0).order_by("-day")[:DAYS])
+    runs = tallied.filter(what=tallies.RUNS)
     return Progress(
-        days=[day for row in rows if (day := Day(**row)).sent][-DAYS:],
+        days=[Day(**row) for row in reversed(last)],
         queues=[Waiting(**row) for row in queues.order_by("queue")],
         times=_times(season),
-        **sizes,
+        **runs.aggregate(runs=Sum("number", default=0), run_bytes=Sum("size", default=0)),
     )
 
 

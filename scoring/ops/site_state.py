@@ -4,17 +4,15 @@ import datetime as dt
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import django
 import psutil
 from django.conf import settings
-from django.core.cache import caches
 from django.db import connection
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Min
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Min, Q, Sum, Value
 from django.db.models.functions import Coalesce
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -34,7 +32,7 @@ from tasks.jobs import tallies
 from tasks.jobs.mails import MailState, mail_state
 from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
-from tasks.models import Job, Phase, Submission, WorkerGroup
+from tasks.models import Job, Submission, Tallied, WorkerGroup
 
 #: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
 EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
@@ -197,7 +195,7 @@ def exposition() -> bytes:
 
 
 class _Rows(Collector):
-    """What the database says; what grows with the runs that there are is counted once a minute."""
+    """What the database says."""
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
@@ -225,13 +223,8 @@ class _Rows(Collector):
         for queue, number in sorted((dict.fromkeys(queues, 0) | leases_lost()).items()):
             lost.add_metric([queue], number)
         yield lost
-        # Phase by phase, along the index of both.
-        of_phases = Submission.objects.filter(phase__in=Phase.objects.values("pk")).order_by()
-        by_status = of_phases.values_list("status").annotate(n=Count("pk"))
-        ended = by_status.exclude(status__in=Submission.MOVING)
-        runs = dict.fromkeys(Submission.Status.values, 0)
-        runs |= dict(_counted_once_a_minute("runs", lambda: list(ended)))
-        runs |= dict(by_status.filter(status__in=Submission.MOVING))
+        by_status = Tallied.objects.filter(what=tallies.RUNS).values_list("state")
+        runs = dict.fromkeys(Submission.Status.values, 0) | dict(by_status.annotate(n=Sum("number")))
         yield _gauge("citeboard_runs", "Runs by status.", "status", runs)
         yield _gauge("citeboard_workers", "Workers of the groups that give a sign of life.", "group", {
             group.name: group.workers for group in living_groups()
@@ -261,9 +254,12 @@ class _Rows(Collector):
 
     def _recently(self, now: dt.datetime) -> Iterator[Metric]:
         # The index is of the beginning; whoever needs longer than a day for a job is not told of here.
-        ended = Job.objects.filter(state=Job.State.DONE, finished_at__gt=now - RECENT).order_by()
-        times = ended.filter(started_at__gt=now - dt.timedelta(days=1)).values_list("kind")
-        steps = list(times.annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN)))
+        begun = Job.all_kinds.filter(started_at__gt=now - dt.timedelta(days=1)).order_by()
+        # By name it would be the index of kinds, and all jobs, that SQLite goes along.
+        steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list("step")
+        ended = Q(kind__in=Job.OF_RUNS, state=Job.State.DONE, finished_at__gt=now - RECENT)
+        taken = {"mean": Avg(_TAKEN, filter=ended), "most": Max(_TAKEN, filter=ended)}
+        steps = list(steps_begun.annotate(n=Count("pk", filter=ended), **taken).filter(n__gt=0))
         means, longest = ({row[0]: row[place].total_seconds() for row in steps} for place in (2, 3))
         for name, about, values in (
             ("jobs_done_recently", "Jobs done", {step: number for step, number, *_ in steps}),
@@ -293,19 +289,12 @@ _TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=Dura
 
 
 def jobs_by_queue() -> dict[str, dict[str, int]]:
-    jobs = Job.objects.order_by().values_list("queue", "state").annotate(n=Count("pk"))
-    ended = _counted_once_a_minute("jobs", lambda: list(jobs.exclude(state__in=Job.MOVING)))
-    moving = jobs.filter(state__in=Job.MOVING)
-    numbers = {(queue, state): number for queue, state, number in [*ended, *moving]}
+    jobs = Tallied.objects.filter(what=tallies.JOBS).values_list("queue", "state")
+    numbers = {(queue, state): number for queue, state, number in jobs.annotate(n=Sum("number")) if number}
     return {
         queue: {state: numbers.get((queue, state), 0) for state in Job.State.values}
         for queue in sorted({Job.LIGHT} | {queue for queue, _ in numbers})
     }
-
-
-def _counted_once_a_minute(what: str, count: Callable[[], list[Any]]) -> list[Any]:
-    """Of what has come to its end, since that goes over all there are."""
-    return caches["results"].get_or_set(f"ended-{what}", count, 60) or []
 
 
 def oldest_queued(now: dt.datetime) -> dict[str, float]:

@@ -10,6 +10,7 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from citeboard.core.database import database_now, from_now
+from tasks.jobs import tallies
 from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_again
 from tasks.jobs.queue_choice import FORGOTTEN
 from tasks.models import Job, WorkerGroup
@@ -42,6 +43,7 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
     OrmQ.objects.filter(lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE).delete()
     WorkerGroup.objects.filter(seen_at__lt=from_now(-FORGOTTEN)).delete()
+    tallies.add_up()
     try:
         caches["queue"].set(SIGN_OF_LIFE, database_now(), timeout=None)
     except Exception:

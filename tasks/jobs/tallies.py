@@ -1,12 +1,15 @@
-"""Counters of `/metrics` that outlive the rows they are of, written where something happens."""
+"""Counters of `/metrics` that outlive the rows they are of, and how many runs and jobs there are."""
 
 from bisect import bisect_left
+from collections import defaultdict
 from itertools import accumulate
+from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db import IntegrityError, connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Count, F, Q, Sum
 
-from tasks.models import Tally
+from tasks.models import Tallied, Tally
 
 #: Seconds at which a histogram is divided; the last part has no end.
 BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
@@ -43,3 +46,114 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
         numbers.setdefault(tally.label, [0] * (len(BUCKETS) + 1))[tally.place] = tally.number
         sums[tally.label] = sums.get(tally.label, 0.0) + tally.total
     return {label: (list(accumulate(places)), sums[label]) for label, places in numbers.items()}
+
+
+#: What a row of ``Tallied`` is of. In UTC, as the database keeps instants.
+RUNS, DAYS, JOBS = "run", "day", "job"
+KEY = ("what", "phase", "team", "day", "queue", "state")
+#: Rows that one statement takes away; SQLite would not take many more.
+AT_ONCE = 5000
+
+# A run counts for its team and, where it has one, for its day; a job of a run for its queue.
+_RUN = """
+    SELECT 'run' AS what, {row}phase_id AS phase, COALESCE({row}team_id, 0) AS team,
+        CAST(NULL AS date) AS day, '' AS queue, {row}status AS state, {sign}1 AS number,
+        {sign}{row}size AS size {rows}"""
+_DAY = """
+    SELECT 'day', {row}phase_id, 0, {day}, '', {row}status, {sign}1, 0 {rows}
+    WHERE {row}team_id IS NOT NULL"""
+_JOB = """
+    SELECT 'job', 0, 0, CAST(NULL AS date), {row}queue, {row}state, {sign}1, 0 {rows}
+    WHERE {row}kind IN ('write', 'check', 'score')"""
+_RUN_DIFFERS = """
+    OLD.status <> NEW.status OR OLD.size <> NEW.size OR OLD.submitted_at <> NEW.submitted_at
+    OR OLD.phase_id <> NEW.phase_id OR COALESCE(OLD.team_id, 0) <> COALESCE(NEW.team_id, 0)"""
+_JOB_DIFFERS = "OLD.state <> NEW.state OR OLD.queue <> NEW.queue OR OLD.kind <> NEW.kind"
+TABLES = {"tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS), "tasks_job": ((_JOB,), _JOB_DIFFERS)}
+#: By name, which is another one once they do something else.
+TRIGGERS = {
+    f"{table}_{event}".lower(): (table, event) for table in TABLES for event in ("INSERT", "DELETE", "UPDATE")
+}
+_INTO = f"INSERT INTO tasks_tallied ({', '.join(KEY)}, number, size)"
+_TABLE = """
+CREATE TABLE IF NOT EXISTS tasks_tallied (
+    id {serial}, what varchar(3) NOT NULL, phase bigint NOT NULL, team bigint NOT NULL, day date,
+    queue varchar(60) NOT NULL, state varchar(10) NOT NULL, number bigint NOT NULL, size bigint NOT NULL
+)"""
+
+
+def watch(connection: BaseDatabaseWrapper) -> None:
+    """Have the database count, unless it does; SQLite drops triggers where it makes a table anew."""
+    is_postgresql = connection.vendor == "postgresql"
+    with transaction.atomic(connection.alias), connection.cursor() as cursor:
+        cursor.execute("SELECT tgname FROM pg_trigger" if is_postgresql else "SELECT name FROM sqlite_schema")
+        missing = {name: TRIGGERS[name] for name in TRIGGERS.keys() - {name for (name,) in cursor.fetchall()}}
+        serial = "bigserial PRIMARY KEY" if is_postgresql else "integer PRIMARY KEY AUTOINCREMENT"
+        cursor.execute(_TABLE.format(serial=serial))
+        cursor.execute("CREATE INDEX IF NOT EXISTS tallied_of_phase ON tasks_tallied (what, phase, team)")
+        for name, (table, event) in missing.items():
+            parts, differs = TABLES[table]
+            body = " ".join(
+                f"{_INTO} {_filled(part, connection, row=row, sign=sign)};"
+                for row, sign, other in (("OLD.", "-", "INSERT"), ("NEW.", "", "DELETE"))
+                for part in parts
+                if event != other
+            )
+            does = f"BEGIN {body} END"
+            if is_postgresql:
+                cursor.execute(
+                    f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql"
+                    f" AS $$ BEGIN {body} RETURN NULL; END $$"
+                )
+                does = f"EXECUTE FUNCTION {name}()"
+            when = f"WHEN ({differs})" if event == "UPDATE" else ""
+            cursor.execute(f"CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} {does}")
+        if missing:
+            mend(connection)
+
+
+def mend(connection: BaseDatabaseWrapper = connection) -> int:
+    """Count all runs and jobs anew, and add what is lacking: how many numbers were wrong.
+
+    One statement, which sees one moment, so that runs may come in meanwhile.
+    """
+    parts = [_filled(part, connection, rows=f"FROM {table}") for table in TABLES for part in TABLES[table][0]]
+    parts.append(f"SELECT {', '.join(KEY)}, -number, -size FROM tasks_tallied")  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_INTO} SELECT {', '.join(KEY)}, SUM(number), SUM(size)"  # noqa: S608  (names of our own)
+            f" FROM ({' UNION ALL '.join(parts)}) AS counted"
+            f" GROUP BY {', '.join(KEY)} HAVING SUM(number) <> 0 OR SUM(size) <> 0"
+        )
+        return int(cursor.rowcount)
+
+
+def _filled(
+    part: str, connection: BaseDatabaseWrapper, *, row: str = "", sign: str = "", rows: str = ""
+) -> str:
+    at = f"{row}submitted_at"
+    day = f"CAST({at} AT TIME ZONE 'UTC' AS date)" if connection.vendor == "postgresql" else f"date({at})"
+    return part.format(row=row, sign=sign, rows=rows, day=day)
+
+
+def number_of_runs(which: Q) -> int:
+    """Of the values of ``phase``, ``team`` (0 for none) and ``state`` that are meant."""
+    return int(Tallied.objects.filter(which, what=RUNS).aggregate(all=Sum("number", default=0))["all"])
+
+
+def add_up() -> None:
+    """Rows that are alike become one; those that others are adding meanwhile stay for the next time."""
+    if not Tallied.objects.values(*KEY).annotate(rows=Count("pk")).filter(rows__gt=1).exists():
+        return
+    alike: dict[tuple[Any, ...], list[Tallied]] = defaultdict(list)
+    with transaction.atomic():
+        for row in Tallied.objects.select_for_update(skip_locked=True):
+            alike[tuple(getattr(row, name) for name in KEY)].append(row)
+        several = {key: rows for key, rows in alike.items() if len(rows) > 1}
+        gone = [row.pk for rows in several.values() for row in rows]
+        for start in range(0, len(gone), AT_ONCE):
+            Tallied.objects.filter(pk__in=gone[start : start + AT_ONCE]).delete()
+        for key, rows in several.items():
+            number, size = sum(row.number for row in rows), sum(row.size for row in rows)
+            if number or size:
+                Tallied.objects.create(**dict(zip(KEY, key, strict=True)), number=number, size=size)

@@ -1,7 +1,7 @@
 """What runs: seasons, their tasks and phases, gold, runs and the jobs that score them."""
 
 from tasks.models.declarations import Declaration, MeasuresFile
-from tasks.models.jobs import Acknowledgement, Job, Tally, WorkerGroup
+from tasks.models.jobs import Acknowledgement, Job, Tallied, Tally, WorkerGroup
 from tasks.models.notifications import (
     Announcement,
     AnnouncementEdit,
@@ -20,6 +20,6 @@ __all__ = [
     "Acknowledgement", "Announcement", "AnnouncementEdit", "Bundle", "Declaration", "Delivery", "ExtraTries",
     "Gold", "GoldContent", "GoldOverlap", "Job", "JoinRequest", "LateReading", "MeasuresFile",
     "MergeProposal", "Notification", "NotificationChoice", "Organiser", "Phase", "Question", "Registration",
-    "Report", "Season", "SeasonFile", "Submission", "Tally", "Task", "TeamFigure", "Terms",
+    "Report", "Season", "SeasonFile", "Submission", "Tallied", "Tally", "Task", "TeamFigure", "Terms",
     "TermsAcceptance", "Webhook", "WorkerGroup",
 ]  # fmt: skip

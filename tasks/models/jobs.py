@@ -229,6 +229,29 @@ class Tally(models.Model):
         return f"{self.name} {self.label} {self.place}"
 
 
+class Tallied(models.Model):
+    """So many more or fewer runs or jobs that are alike; what there is of them is the sum.
+
+    Triggers add rows (`tasks.jobs.tallies`), a sweep adds them up. Backups and moves leave out what is not
+    managed: runs that come there are counted there.
+    """
+
+    what = models.CharField(max_length=3)
+    phase = models.BigIntegerField()
+    team = models.BigIntegerField()
+    day = models.DateField(null=True)
+    queue = models.CharField(max_length=60)
+    state = models.CharField(max_length=10)
+    number = models.BigIntegerField()
+    size = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+
+    def __str__(self) -> str:
+        return f"{self.number:+} {self.what} {self.state}"
+
+
 class WorkerGroup(models.Model):
     name = models.CharField(max_length=80, unique=True)
     queues: models.JSONField[list[str]] = models.JSONField(default=list, help_text="Empty: all of them.")

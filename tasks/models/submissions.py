@@ -138,6 +138,7 @@ class Submission(models.Model):
             models.Index(fields=["phase", "team", "submitted_at"]),
             models.Index(fields=["phase", "status"]),
             models.Index(fields=["submitted_at", "id"], name="submission_newest"),
+            models.Index(fields=["team", "submitted_at", "id"], name="submission_of_team"),
             # With what is counted by day, which looks at nothing else.
             models.Index(
                 fields=["phase", "submitted_at", "id", "status", "team", "size"], name="submission_by_day"

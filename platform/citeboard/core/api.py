@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     # The views read these classes and throttles from the settings while they are imported themselves.
     from rest_framework.views import APIView
 
+from citeboard.core.query import Listed
+
 #: What a view that only answers is asked with.
 READ = ["GET", "HEAD"]
 
@@ -166,7 +168,7 @@ def paged(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Seri
 
 
 def paged_answer(
-    request: Request, rows: QuerySet[Any], serializer: type[serializers.BaseSerializer[Any]]
+    request: Request, rows: QuerySet[Any] | Listed, serializer: type[serializers.BaseSerializer[Any]]
 ) -> Response:
     pages = Pages()
     page = pages.paginate_queryset(rows, request)

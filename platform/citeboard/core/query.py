@@ -5,10 +5,25 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 MAX_TEXT = 400
 MAX_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Rows in their order, of which it is known without counting them how many there are."""
+
+    rows: QuerySet[Any]
+    number: Callable[[], int]
+
+    def count(self) -> int:
+        return self.number()
+
+    def __getitem__(self, part: slice) -> QuerySet[Any]:
+        return self.rows[part]
 
 
 class Choice(NamedTuple):

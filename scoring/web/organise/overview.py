@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.timezone import now
 
 from citeboard.core import models, words
 from citeboard.core.audit import history
-from citeboard.core.query import Query, search_from, text_from, whole_number
+from citeboard.core.query import Listed, Query, search_from, text_from, whole_number
+from citeboard.teams.models import Team
 from scoring.acts import phases as acts, seasons
 from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
 from scoring.board.formatting import metric_label, score_text
@@ -22,6 +23,7 @@ from scoring.ops import season_progress, undoing
 from scoring.web import pages
 from scoring.web.organise.attention import concerns
 from tasks.gold.early import kept_back
+from tasks.jobs import tallies
 from tasks.models import Phase, Registration, Season, Submission, Task
 from tasks.seasons.history import may_undo
 from tasks.seasons.timeline import time_line
@@ -33,15 +35,13 @@ NO_TEAM = "baselines"
 
 @pages.helpers.page("organise/overview.html", "overview")
 def organise(request: HttpRequest, season: Season) -> pages.Answer:
-    of_season = Submission.objects.filter(phase__in=Phase.objects.filter(task__season=season).values("pk"))
+    of_teams = Q(phase__in=Phase.objects.filter(task__season=season).values("pk"), team__gt=0)
     return {
         "concerns": concerns(season),
         "acknowledged": season_progress.acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
         "teams": Registration.objects.filter(season=season).approved().count(),
-        "runs": of_season.filter(team__isnull=False).count(),
-        "moving": of_season.filter(status__in=Submission.MOVING)
-        .exclude(kind__in=Submission.TEAMLESS)
-        .count(),
+        "runs": tallies.number_of_runs(of_teams),
+        "moving": tallies.number_of_runs(of_teams & Q(state__in=Submission.MOVING)),
         **time_line(season),
     }
 
@@ -61,19 +61,26 @@ class RunQuery(Query):
     text: str = search_from("q")
 
 
-def chosen_runs(season: Season, query: RunQuery) -> QuerySet[Submission]:
-    runs = Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
+def chosen_runs(season: Season, query: RunQuery) -> Listed:
+    phases = Phase.objects.filter(task__season=season)
     if query.task:
-        runs = runs.filter(phase__task__slug=query.task)
+        phases = phases.filter(task__slug=query.task)
     if query.phase:
-        runs = runs.filter(phase=whole_number(query.phase))
+        phases = phases.filter(pk=whole_number(query.phase))
+    # By their numbers, with which both databases go along the index.
+    of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
+    runs, tallied = Submission.objects.filter(of_phases).select_related("phase__task", "team"), of_phases
     if query.status:
-        runs = runs.filter(status=query.status)
-    if query.team:
-        runs = runs.filter(team=None) if query.team == NO_TEAM else runs.filter(team__slug=query.team)
+        runs, tallied = runs.filter(status=query.status), tallied & Q(state=query.status)
+    if query.team == NO_TEAM:
+        runs, tallied = runs.filter(team=None), tallied & Q(team=0)
+    elif query.team:
+        of_team = Q(team__in=list(Team.objects.filter(slug=query.team).values_list("pk", flat=True)))
+        runs, tallied = runs.filter(of_team), tallied & of_team
+    runs = runs.order_by("-submitted_at", "-id")
     if query.text:
         runs = runs.filter(Q(system__icontains=query.text) | Q(team__name__icontains=query.text))
-    return runs.order_by("-submitted_at", "-id")
+    return Listed(runs, runs.count if query.text else lambda: tallies.number_of_runs(tallied))
 
 
 def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
@@ -108,7 +115,7 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.helpers.page()
 def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
-    content = season_runs.runs_csv(chosen_runs(season, RunQuery.of(request.GET)))
+    content = season_runs.runs_csv(chosen_runs(season, RunQuery.of(request.GET)).rows)
     return pages.attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
 
 
