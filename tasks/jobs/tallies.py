@@ -72,7 +72,9 @@ _JOB_DIFFERS = "OLD.state <> NEW.state OR OLD.queue <> NEW.queue OR OLD.kind <> 
 TABLES = {"tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS), "tasks_job": ((_JOB,), _JOB_DIFFERS)}
 #: By name, which is another one once they do something else.
 TRIGGERS = {
-    f"{table}_{event}".lower(): (table, event) for table in TABLES for event in ("INSERT", "DELETE", "UPDATE")
+    f"tallied_{table}_{event.lower()}": (table, event)
+    for table in TABLES
+    for event in ("INSERT", "DELETE", "UPDATE")
 }
 _INTO = f"INSERT INTO tasks_tallied ({', '.join(KEY)}, number, size)"
 _TABLE = """

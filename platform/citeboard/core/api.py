@@ -171,7 +171,7 @@ def paged_answer(
     request: Request, rows: QuerySet[Any] | Listed, serializer: type[serializers.BaseSerializer[Any]]
 ) -> Response:
     pages = Pages()
-    page = pages.paginate_queryset(rows, request)
+    page = pages.paginate_queryset(rows, request)  # type: ignore[arg-type]  # (it counts and takes parts)
     return pages.get_paginated_response(serializer(page, many=True, context={"request": request}).data)
 
 
