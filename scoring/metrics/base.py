@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import ENGINE, PACKAGE, Options
-from tasks.types.columns import present
+from tasks.types.columns import present, renumbered
 from tasks.types.problems import Unavailable
 
 Floats = NDArray[np.float64]
@@ -327,7 +327,7 @@ def unit_rows(
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
     """The (U, k) sums over each unit's rows, added up in the order of the rows."""
-    places = np.unique(units, return_inverse=True)[1]
+    places = renumbered(units)[1]
     return np.column_stack([np.bincount(places, weights=column) for column in stats.T])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
 from tasks.types.citation_resolution.collection import Resolutions
-from tasks.types.ranking.lists import NO_ROW, GradedLists, Lists, Numbers, ranks_of
+from tasks.types.ranking.lists import NO_ROW, STEP, GradedLists, Lists, Numbers, blocks, ranks_of
 from tasks.types.ranking.runs import DeclaredLists
 
 GAIN = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20"
@@ -75,29 +75,31 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     """(n, 6): the five measures in the order of ``Ranking.columns``, and whether the instance counts.
     ``ranks`` has the rank of each gold candidate, from 1, or 0 where it is not ranked.
     """
-    count = len(gold)
-    sizes = gold.lengths
-    stats = np.zeros((count, len(Ranking.columns) + 1))
-    stats[:, -1] = sizes > 0
-    hits = np.flatnonzero((ranks > 0) & (ranks <= cut))
-    rows = np.repeat(np.arange(count), sizes)[hits]
-    # In the order of the ranks, so that the first of a row is its best and sums are those of other programs.
-    order = np.lexsort((ranks[hits], rows))
-    rows, at = rows[order], ranks[hits][order].astype(np.float64)
-    right = np.bincount(rows, minlength=count)
-    firsts = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
-    nth = np.arange(len(rows)) - np.repeat(firsts, right[rows[firsts]]) + 1
-    size = np.maximum(sizes, 1)
-    stats[:, 0] = right / size
-    stats[rows[firsts], 1] = 1 / at[firsts]
-    best = np.minimum(size, cut)
-    last = int(np.concatenate([at, best]).max(initial=0))
-    # What a hit at each rank is worth, from rank 0, which is worth nothing.
-    discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
-    gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
-    stats[:, 2] = gain / np.cumsum(discounts)[best]
-    stats[:, 3] = right > 0
-    stats[:, 4] = np.bincount(rows, weights=nth / at, minlength=count) / size
+    stats = np.zeros((len(gold), len(Ranking.columns) + 1))
+    for start, end in blocks(gold.offsets, STEP):
+        own, part = ranks[slice(*gold.offsets[[start, end]])], stats[start:end]
+        sizes = np.diff(gold.offsets[start : end + 1])
+        count = len(sizes)
+        part[:, -1] = sizes > 0
+        hits = np.flatnonzero((own > 0) & (own <= cut))
+        rows = np.repeat(np.arange(count), sizes)[hits]
+        # In the order of the ranks: the first of a row is its best, and sums are those of other programs.
+        order = np.lexsort((own[hits], rows))
+        rows, at = rows[order], own[hits][order].astype(np.float64)
+        right = np.bincount(rows, minlength=count)
+        firsts = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
+        nth = np.arange(len(rows)) - np.repeat(firsts, right[rows[firsts]]) + 1
+        size = np.maximum(sizes, 1)
+        part[:, 0] = right / size
+        part[rows[firsts], 1] = 1 / at[firsts]
+        best = np.minimum(size, cut)
+        last = int(np.concatenate([at, best]).max(initial=0))
+        # What a hit at each rank is worth, from rank 0, which is worth nothing.
+        discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
+        gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
+        part[:, 2] = gain / np.cumsum(discounts)[best]
+        part[:, 3] = right > 0
+        part[:, 4] = np.bincount(rows, weights=nth / at, minlength=count) / size
     return stats
 
 

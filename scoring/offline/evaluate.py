@@ -24,7 +24,7 @@ from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_fin
 from scoring.stats.signature import ENTAILMENT_LABELS, INTERVAL_VERSION, NO_INTERVAL, column_key, signature
 from tasks.types import Options, Pairs, TaskType
 from tasks.types.base import UNIT, ShownInstance
-from tasks.types.columns import Classes, present
+from tasks.types.columns import Classes, present, renumbered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class Measurements:
 
     def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> "Measurements":
         """These rows of one matrix, such as those of a class, and the units that they belong to."""
-        occurring, units = np.unique(self.units[rows], return_inverse=True)
+        occurring, units = renumbered(self.units[rows])
         return Measurements(
             matrices={statistic: self.matrices[statistic][rows]},
             units=units,

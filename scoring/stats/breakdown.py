@@ -76,6 +76,7 @@ def breakdown(
                 value = own.of_class(sums[name], whole[name]) if own is metric else own.aggregate(whole[name])
             n = metric.instances(of_class[name], has_gold[rows])
             numbers[label][metric.name] = {**number(float(value)), "n": n}
+        del of_class  # Of a million rows two classes at once are too much.
     return numbers
 
 

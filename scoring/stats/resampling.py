@@ -38,36 +38,25 @@ class Resampler:
         bits = np.random.PCG64(self.seed)
         per_block = max(1, BLOCK // max(1, self.units))
         for start in range(0, self.resamples, per_block):
-            count = min(per_block, self.resamples - start)
-            # (count, units) numbers: the high half of a 32-bit draw times the number of units.
-            size = count * self.units
-            halves = bits.random_raw((size + 1) // 2).astype("<u8", copy=False).view("<u4")[:size]
-            scaled = halves.astype(np.uint64)
-            scaled *= np.uint64(self.units)
-            scaled >>= np.uint64(32)
-            drawn = scaled.view(np.int64).reshape(count, self.units)
-            drawn += (np.arange(count) * self.units)[:, None]
-            counts = np.bincount(drawn.ravel(), minlength=count * self.units)
-            yield counts.reshape(count, self.units).astype(np.float64)
+            yield self._drawn(bits, min(per_block, self.resamples - start))
+
+    def _drawn(self, bits: np.random.PCG64, count: int) -> Floats:
+        halves = bits.random_raw((count * self.units + 1) // 2).astype("<u8", copy=False).view("<u4")
+        counts = np.empty((count, self.units))
+        for row, draws in zip(counts, halves[: counts.size].reshape(counts.shape), strict=True):
+            # A unit's number is the high half of a 32-bit draw times the number of units.
+            drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
+            row[:] = np.bincount(drawn, minlength=self.units)
+        return counts
 
     def sums(self, tables: Sequence[Floats]) -> list[Floats]:
         """For each (units, m) table the (resamples, m) sums of drawn rows, from one pass over the draws."""
         if not tables:
             return []
         joined = on_grid(np.hstack(tables), self.units)
-        blocks = [weights @ joined for weights in self.weights()]
+        blocks = list(map(joined.__rmatmul__, self.weights()))
         drawn = np.concatenate(blocks) if blocks else np.zeros((0, joined.shape[1]))
         return np.split(drawn, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1)
-
-    def values(self, metric: Metric, rows: Floats) -> Floats:
-        """(resamples,) values of the metric. ``rows`` is (units, m)."""
-        return metric.aggregate(self.sums([rows])[0])
-
-    def interval(
-        self, metric: Metric, rows: Floats, *, level: float = LEVEL, method: str = PERCENTILE
-    ) -> Bounds | None:
-        """One metric's interval, as in ``intervals``."""
-        return self.intervals([(metric, rows)], level=level, method=method)[0]
 
     def intervals(
         self, measured: Sequence[Measured], *, level: float = LEVEL, method: str = PERCENTILE
@@ -159,4 +148,6 @@ def on_grid(rows: Floats, weight: float) -> Floats:
         refuse_not_finite(rows, "statistics")
     _, exponent = np.frexp(largest * weight)
     step = np.ldexp(1.0, np.maximum(exponent - BITS, -1000))
-    return np.asarray(np.rint(rows / step) * step)
+    exact = np.asarray(rows / step)
+    np.multiply(np.rint(exact, out=exact), step, out=exact)
+    return exact

@@ -44,7 +44,6 @@ class Classes(Sequence[tuple[str, ...]]):
     def __init__(self, labels: Sequence[str], codes: Codes) -> None:
         assert codes.max(initial=NO_CLASS) < len(labels), "a code without a label"
         self.labels, self.codes = tuple(labels), codes
-        self._tuples = [(label,) for label in self.labels]
 
     @classmethod
     def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
@@ -63,14 +62,10 @@ class Classes(Sequence[tuple[str, ...]]):
         if isinstance(place, slice):
             return Classes(self.labels, self.codes[place])
         code = int(self.codes[place])
-        return () if code < 0 else self._tuples[code]
+        return () if code < 0 else (self.labels[code],)
 
     def take(self, rows: NDArray[np.intp]) -> "Classes":
         return Classes(self.labels, self.codes[rows])
-
-    def outside(self, rows: NDArray[np.bool_]) -> "Classes":
-        """The same classes, with the marked rows no longer part of the dimension."""
-        return Classes(self.labels, np.where(rows, np.int32(OUTSIDE), self.codes))
 
     def rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
         """The rows of each class that occurs, in the order of the labels; under None, those without one."""
@@ -82,13 +77,19 @@ class Classes(Sequence[tuple[str, ...]]):
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
         """The labels that occur, and each row's number among them. Every row has a class."""
-        occurring, numbers = np.unique(self.codes, return_inverse=True)
+        occurring, numbers = renumbered(self.codes)
         return [self.labels[code] for code in occurring], numbers
 
     @property
     def is_empty(self) -> bool:
         """Whether no row has a class."""
         return bool((self.codes < 0).all())
+
+
+def renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which numbers from 0 up there are, and the place of each among them; `np.unique` sorts for it."""
+    is_there = np.bincount(numbers) > 0
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[numbers]
 
 
 class LabelNumbers(dict[Any, int]):
@@ -119,5 +120,5 @@ def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> 
     # A million rows in many dimensions: most have few labels.
     kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
     # A negative code counts from the end, where it stands itself.
-    renumbered = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
-    return Classes([labels[place] for place in places], renumbered[codes])
+    places_of = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
+    return Classes([labels[place] for place in places], places_of[codes])

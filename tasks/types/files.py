@@ -16,6 +16,8 @@ from typing import IO
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
 CHUNK = 1 << 20
+#: The bytes of a line.
+LONGEST = 16 * CHUNK
 #: Left behind by file managers and version control; never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
 
@@ -52,7 +54,11 @@ class InputFile:
     def chunks(self) -> Iterator[bytes]:
         return self._chunks(lambda stream: partial(stream.read, CHUNK))
 
-    def lines(self, longest: int = 16 * CHUNK) -> Iterator[bytes]:
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """Whole lines, about so many bytes of them at a time; a line of more than ``LONGEST`` is cut."""
+        return self._chunks(lambda stream: lambda: stream.read(size) + stream.readline(LONGEST))
+
+    def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
         """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
         for number, line in enumerate(self._chunks(lambda s: partial(s.readline, longest + 1)), start=1):
             if len(line) > longest:

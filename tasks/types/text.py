@@ -98,6 +98,20 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
         problems.extend(refused.problems)
 
 
+def json_objects(text: str) -> list[dict[str, Any]]:
+    """The objects of lines. Raises ValueError, StopIteration or RecursionError; ``json_lines`` says why."""
+    values, place = [], 0
+    while place < len(text):
+        value, end = _SCANNER(text, place)
+        values.append(value)
+        place = end + 1
+        if text[end] != "\n":
+            raise ValueError("more than one value on a line")
+    if len(values) != text.count("\n") or set(map(type, values)) != {dict}:
+        raise ValueError("not one object on each line")
+    return without_halves(values) if "\\u" in text and _SURROGATE.search(text) else values
+
+
 def json_fault(fault: Exception) -> str:
     """Why ``decoded_json`` could not read a text."""
     if isinstance(fault, NotFinite):

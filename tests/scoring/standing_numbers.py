@@ -413,7 +413,7 @@ def _of_drawn(metrics: Sequence[Metric], gold: Any, runs: list[Any]) -> Iterator
             own["weights"] = digest(metric.denominators(a).tolist())
             resampler = Resampler(len(a), resamples=60, seed=1)
             own["resampled"] = [
-                resampler.interval(metric, a, method=method) for method in ("bca", "percentile")
+                resampler.intervals([(metric, a)], method=method)[0] for method in ("bca", "percentile")
             ]
         if metric.is_exchangeable:
             pair = Paired(metric, a, b)

@@ -277,7 +277,7 @@ def of_resampling() -> Iterator[tuple[str, Any]]:
             yield (
                 f"{metric.name} {count} {resamples}",
                 [
-                    sampler.interval(metric, row, level=level, method=method)
+                    sampler.intervals([(metric, row)], level=level, method=method)[0]
                     for row in own
                     for method, level in itertools.product(RESAMPLED, (0.95, 0.5))
                 ],

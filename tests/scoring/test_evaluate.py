@@ -92,11 +92,11 @@ def test_units_are_what_is_resampled_in_the_order_of_their_names():
     by_topic = np.array([[1.0, 3, 3], [8, 1, 1]])
     resampler = Resampler(2, resamples=50, seed=3)
     own = scores.metrics["f1_micro"]
-    assert (own.low, own.high) == resampler.interval(METRICS["f1_micro"], by_topic)
+    assert (own.low, own.high) == resampler.intervals([(METRICS["f1_micro"], by_topic)])[0]
     macro = METRICS["f1_macro"]
-    assert (scores.metrics["f1_macro"].low, scores.metrics["f1_macro"].high) == resampler.interval(
-        macro, macro.unit_stats(by_topic)
-    )
+    assert (scores.metrics["f1_macro"].low, scores.metrics["f1_macro"].high) == resampler.intervals(
+        [(macro, macro.unit_stats(by_topic))]
+    )[0]
     assert "|units:2|" in own.signature
 
 

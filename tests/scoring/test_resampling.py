@@ -42,7 +42,7 @@ def test_the_interval_is_the_one_worked_out_by_hand():
     )
     at = [0.025 * 199, 0.975 * 199]
     by_hand = [means[int(a)] + (a - int(a)) * (means[int(a) + 1] - means[int(a)]) for a in at]
-    interval = Resampler(7, resamples=200, seed=3).interval(Mean(), mean_rows(values))
+    interval = Resampler(7, resamples=200, seed=3).intervals([(Mean(), mean_rows(values))])[0]
     assert interval == pytest.approx(by_hand, rel=1e-13)
 
 
@@ -57,7 +57,7 @@ def test_the_interval_is_the_one_worked_out_by_hand():
 def test_ratios_macro_averages_and_divergences_are_resampled_by_units(metric, rows):
     rows = rows.astype(float)
     summed = metric.unit_stats(rows) if metric.per_unit else rows
-    values = Resampler(4, resamples=50, seed=1).values(metric, summed)
+    values = metric.aggregate(Resampler(4, resamples=50, seed=1).sums([summed])[0])
     for value, drawn in zip(values, draws_by_hand(4, 50, seed=1, per_block=10**6), strict=True):
         assert value == pytest.approx(float(metric.aggregate(summed[drawn].sum(axis=0))), rel=1e-13)
 
@@ -91,7 +91,7 @@ def test_an_interval_is_the_same_on_every_machine():
     """Worked out once with fractions, from the draws; exact sums and a promised stream of bits leave nothing
     to a machine.
     """
-    interval = Resampler(40, resamples=1000, seed=0).interval(Mean(), mean_rows(np.arange(40) / 7))
+    interval = Resampler(40, resamples=1000, seed=0).intervals([(Mean(), mean_rows(np.arange(40) / 7))])[0]
     assert interval == pytest.approx((2.246339285714286, 3.2823214285714286), rel=1e-14)
 
 
@@ -101,7 +101,9 @@ def test_metrics_that_share_rows_or_come_together_have_the_intervals_they_have_a
     numeric = mean_rows(numbers(30))
     resampler = Resampler(30, resamples=100, seed=9)
     together = resampler.intervals([*((metric, rows) for metric in metrics), (Mean(), numeric)])
-    alone = [resampler.interval(metric, rows) for metric in metrics] + [resampler.interval(Mean(), numeric)]
+    alone = [resampler.intervals([(metric, rows)])[0] for metric in metrics] + [
+        resampler.intervals([(Mean(), numeric)])[0]
+    ]
     assert together == alone
 
 
@@ -130,43 +132,46 @@ def test_many_units_are_drawn_in_blocks_that_fit_into_memory(monkeypatch, units,
 @pytest.mark.parametrize("method", RESAMPLED)
 def test_one_unit_no_resamples_or_an_undefined_value_give_no_interval(method):
     rows = mean_rows([1.0, 2.0, 3.0])
-    assert Resampler(1, resamples=100, seed=0).interval(Mean(), rows[:1], method=method) is None
-    assert Resampler(3, resamples=0, seed=0).interval(Mean(), rows, method=method) is None
+    assert Resampler(1, resamples=100, seed=0).intervals([(Mean(), rows[:1])], method=method)[0] is None
+    assert Resampler(3, resamples=0, seed=0).intervals([(Mean(), rows)], method=method)[0] is None
     undefined = np.array([[1.0, 1.0], [0.0, 0.0]])
-    assert Resampler(2, resamples=100, seed=0).interval(Mean(), undefined, method=method) is None
+    assert Resampler(2, resamples=100, seed=0).intervals([(Mean(), undefined)], method=method)[0] is None
     infinite = np.array([[1.0, 1, 0], [1, 0, 1]])
-    assert Resampler(2, resamples=100, seed=0).interval(Divergence(), infinite, method=method) is None
+    assert Resampler(2, resamples=100, seed=0).intervals([(Divergence(), infinite)], method=method)[0] is None
 
 
 def test_units_that_are_all_alike_leave_no_doubt():
     for method in RESAMPLED:
         rows = mean_rows([0.25] * 9)
-        assert Resampler(9, resamples=100, seed=0).interval(Mean(), rows, method=method) == (0.25, 0.25)
+        assert Resampler(9, resamples=100, seed=0).intervals([(Mean(), rows)], method=method)[0] == (
+            0.25,
+            0.25,
+        )
 
 
 def test_an_unknown_method_is_refused_by_name():
     with pytest.raises(ValueError, match="there are percentile, bca"):
-        Resampler(3, resamples=10, seed=0).interval(Mean(), mean_rows([1, 2, 3]), method="normal")
+        Resampler(3, resamples=10, seed=0).intervals([(Mean(), mean_rows([1, 2, 3]))], method="normal")
 
 
 def test_bca_is_the_formula_of_efron_and_tibshirani():
     values = numbers(25)
     resampler = Resampler(25, resamples=2000, seed=2)
-    drawn = resampler.values(Mean(), mean_rows(values))
+    drawn = Mean().aggregate(resampler.sums([mean_rows(values)])[0])
     bias = stats.norm.ppf(np.mean(drawn < values.mean()))
     left_out = np.array([np.delete(values, place).mean() for place in range(25)])
     deviations = left_out.mean() - left_out
     acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
     shifted = bias + stats.norm.ppf([0.025, 0.975])
     shares = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
-    interval = resampler.interval(Mean(), mean_rows(values), method="bca")
+    interval = resampler.intervals([(Mean(), mean_rows(values))], method="bca")[0]
     assert interval == pytest.approx(np.quantile(drawn, shares).tolist(), rel=1e-10)
 
 
 @pytest.mark.parametrize(("method", "name"), [("percentile", "percentile"), ("bca", "BCa")])
 def test_scipy_gives_the_same_interval_but_for_its_other_draws(method, name):
     values = numbers(40)
-    ours = Resampler(40, resamples=10_000, seed=1).interval(Mean(), mean_rows(values), method=method)
+    ours = Resampler(40, resamples=10_000, seed=1).intervals([(Mean(), mean_rows(values))], method=method)[0]
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=10_000, method=name, rng=np.random.default_rng(1)
     ).confidence_interval
@@ -180,7 +185,7 @@ def test_nineteen_of_twenty_intervals_hold_the_true_value():
     for trial in range(400):
         rows = mean_rows(rng.gamma(2.0, 1.0, 60))
         for method in hits:
-            low, high = Resampler(60, resamples=300, seed=trial).interval(Mean(), rows, method=method)
+            low, high = Resampler(60, resamples=300, seed=trial).intervals([(Mean(), rows)], method=method)[0]
             hits[method] += low <= 2.0 <= high
     # The standard deviation of the share is 1.1 points; either method falls short of 95 by a point or so at
     # this size.
@@ -198,9 +203,9 @@ def test_micro_f1_over_topics_is_covered_where_topics_are_the_units_and_not_wher
         found = (rng.random(400) < ease).astype(float)
         rows = np.column_stack([found, np.zeros(400), 1 - found])
         topics = unit_rows(metric, rows, np.arange(400) // 10)
-        low, high = Resampler(40, resamples=200, seed=trial).interval(metric, topics)
+        low, high = Resampler(40, resamples=200, seed=trial).intervals([(metric, topics)])[0]
         by_topic += low <= truth <= high
-        low, high = Resampler(400, resamples=200, seed=trial).interval(metric, rows)
+        low, high = Resampler(400, resamples=200, seed=trial).intervals([(metric, rows)])[0]
         by_citance += low <= truth <= high
     assert by_topic / 200 >= 0.9
     assert by_citance / 200 <= 0.8

@@ -12,7 +12,7 @@ from tasks.types.base import Index, Options, Pairs, Split
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR, cuts, longest
 from tasks.types.columns import NO_CLASS, OUTSIDE
 from tasks.types.files import Files, InputFile
-from tasks.types.plain_lines import BLOCK, NotPlain, plain_blocks, plain_names
+from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
@@ -22,6 +22,8 @@ from tasks.types.text import kind_found
 
 #: Dimensions that are part of a gold's digest only where a context has a class of them.
 LATER = frozenset({"h_index_group"})
+#: So many contexts are kept at once.
+BLOCK = 100
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
@@ -131,18 +133,18 @@ class _Reader(records.ContextsBuilder):
         """By blocks, which is sooner: where each context has one text as its id, its paper and what it cites.
         Otherwise False, and what was read is to be thrown away.
         """
-        seen: set[str] = set()
         try:
             for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
                 names, papers, cited = (plain_names(block, key) for key in ("id", "citing_id", "cited_id"))
-                seen.update(names)
-                if len(seen) < len(self.ids) + len(block):
-                    return False
-                columns = [[record.get(dimension) for record in block] for dimension in DIMENSIONS]
+                nothing = [None] * len(names)
+                columns = [block.get(dimension, nothing) for dimension in DIMENSIONS]
                 self._add(names, papers, [[own] for own in cited], columns)
         except (NotPlain, KeyError, TypeError):
             return False
-        return bool(seen)
+        # A set of a million names is as large as what is kept of them.
+        hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
+        hashes.sort()
+        return bool(self.ids) and bool(np.diff(hashes).all())
 
     def read(self, rows: records.Rows) -> None:
         seen: set[str] = set()

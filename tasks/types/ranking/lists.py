@@ -13,7 +13,7 @@ from tasks.types.base import Index
 Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 #: So many list members at most are looked at in one step.
-STEP = 1_000_000
+STEP = 100_000
 #: In the place of a row's number where there is no row.
 NO_ROW = -1
 

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -209,8 +209,8 @@ class ContextsBuilder:
         self.gold = ListsBuilder()
         self._dimensions = dimensions
         self._papers, self.numbers = LabelNumbers(), [LabelNumbers() for _ in dimensions]
-        #: Of one context behind the other: the paper's; by dimension.
-        self._paper_codes, self._codes = array("i"), [array("i") for _ in dimensions]
+        #: Of one context behind the other: the paper's; those of all dimensions.
+        self._paper_codes, self._codes = array("i"), array("i")
 
     def add(
         self,
@@ -226,8 +226,7 @@ class ContextsBuilder:
         self._facts += b"".join([sha256(own.encode()).digest() for own in facts])
         self.gold.extend(np.array(lengths, dtype=np.int64), np.array(gold, dtype=np.int32))
         self._paper_codes.fromlist(list(map(self._papers.__getitem__, papers)))
-        for own, more in zip(self._codes, codes, strict=True):
-            own.fromlist(more)
+        self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
 
     def facts_digest(self, *others: bytes) -> str:
         """Of the facts, in whatever order they stand in the file, and then of these."""
@@ -239,10 +238,10 @@ class ContextsBuilder:
 
     def columns(self) -> dict[str, Any]:
         """What a `Collection` is made of."""
-        # Each goes as it is taken: memory has no second copy of all.
+        codes = np.asarray(self._codes).reshape(-1, len(self.numbers)).T
         classes = {
-            name: in_order(own.labels, np.asarray(self._codes.pop(0), dtype=np.int32), order)
-            for (name, order), own in zip(self._dimensions.items(), self.numbers, strict=True)
+            name: in_order(numbers.labels, own, order)
+            for (name, order), numbers, own in zip(self._dimensions.items(), self.numbers, codes, strict=True)
         }
         return {
             "ids": self.ids,

@@ -112,8 +112,8 @@ def read_plain_run(file: InputFile, choices: Choices, limits: RunLimits) -> Gath
         for block in plain_blocks(file, ("scores",)):
             rows = list(map(choices.row_of, plain_names(block, limits.form.id)))
             known = [row for row in rows if row is not None and not gathering.is_answered(row)]
-            ranked: list[list[str]] = [record[limits.key] for record in block]
-            if len(set(known)) < len(block) or set(map(type, ranked)) != {list}:
+            ranked: Sequence[list[str]] = block[limits.key]
+            if len(set(known)) < len(rows) or set(map(type, ranked)) != {list}:
                 return None
             numbers = np.fromiter(map(number_of, chain.from_iterable(ranked)), dtype=np.int32)
             lengths = list(map(len, ranked))

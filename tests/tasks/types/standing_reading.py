@@ -357,7 +357,8 @@ def of_lists() -> Iterator[tuple[str, Any]]:
         own = in_order(numbers.labels, codes, order)
         groups = [(label, chosen.tolist()) for label, chosen in own.rows_by_label()]
         yield f"classes in order {order}", [own.labels, own.codes.tolist(), list(own), groups, own.is_empty]
-    outside = own.outside(np.array([True, False, False, False, True, False]))
+    rows = np.array([True, False, False, False, True, False])
+    outside = Classes(own.labels, np.where(rows, np.int32(OUTSIDE), own.codes))
     yield (
         "outside",
         [outside.codes.tolist(), own.take(np.array([5, 0])).codes.tolist(), list(own[2:4]), OUTSIDE],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scoring.stats.breakdown import classes
-from tasks.types.columns import Classes, present
+from tasks.types.columns import NO_CLASS, OUTSIDE, Classes, present
 from tasks.types.ranking import lists
 from tasks.types.ranking.lists import Choices, Lists, blocks, index_of, ranks_of
 
@@ -97,6 +97,6 @@ def test_columns_of_classes_read_like_tuples_and_break_down_like_them():
 
 
 def test_rows_outside_of_a_dimension_are_in_no_class_of_it():
-    column = Classes.of(["a", None, "b"]).outside(np.array([True, False, False]))
+    column = Classes(("a", "b"), np.array([OUTSIDE, NO_CLASS, 1], dtype=np.int32))
     assert {label: rows.tolist() for label, rows in classes(column).items()} == {"b": [2], "None": [1]}
     assert list(column) == [(), (), ("b",)]
