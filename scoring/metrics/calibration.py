@@ -92,8 +92,8 @@ class LogLoss(MeanMetric):
         forecasts = forecasts_of(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
         of_gold = forecasts.given[np.arange(len(counts)), forecasts.wanted] * (forecasts.wanted >= 0)
-        share = np.maximum(ratio(of_gold, forecasts.given.sum(axis=1)), SMALLEST)
-        return np.column_stack([np.abs(np.log(share)), np.ones(len(counts))]) * counts[:, None]
+        share = np.clip(ratio(of_gold, forecasts.given.sum(axis=1)), SMALLEST, 1 - SMALLEST)
+        return np.column_stack([-np.log(share), np.ones(len(counts))]) * counts[:, None]
 
 
 class Brier(MeanMetric):
