@@ -57,7 +57,7 @@ class Serving:
             told[SHARED_FOLDER] = self._counts = begin_to_count(self._address)
         self.groups = {part: ProcessGroup(part, command(part), told) for part in parts}
         self.announce = announce
-        self._ending, self._hurry = threading.Event(), threading.Event()
+        self._ending, self._signals = threading.Event(), 0
         self._hangs = {part: threading.Event() for part in parts}
         self._failure = ""
         self._newer_schema: UnusableSchema | None = None
@@ -79,8 +79,7 @@ class Serving:
         if reason := why_nothing_is_read():
             self.announce(f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done.")
         try:
-            # A signal that comes while this thread waits for the event would wait for it, too, and for ever.
-            while not self._ending.is_set():
+            while not (self._signals or self._ending.is_set()):
                 for part in self.groups:
                     self._look_after(part)
                 reap_orphans({group.pid for group in self.groups.values()})
@@ -89,6 +88,7 @@ class Serving:
                     self._fail(f"Nobody looks after the {gone[0]} any more; the log says why.")
                 time.sleep(TICK)
         finally:
+            self._ending.set()
             self._end(self.groups, within=STOP_SECONDS)
             if SITE in self.groups:
                 forget_counts(self._address)
@@ -98,10 +98,8 @@ class Serving:
             raise Failed(self._failure)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """The first asks everything to end, the second does not wait for it."""
-        if self._ending.is_set():
-            self._hurry.set()
-        self._ending.set()
+        """The first asks everything to end, the second does not wait for it, nor for a lock of its own."""
+        self._signals += 1
 
     def _fail(self, reason: str) -> None:
         self._failure = reason
@@ -131,7 +129,7 @@ class Serving:
         until = time.monotonic() + within
         # Each is looked at, since looking is what clears the remains of a group away.
         while [group for group in groups if not group.is_over()]:
-            if self._hurry.is_set() or time.monotonic() > until:
+            if self._signals > 1 or time.monotonic() > until:
                 log.warning("What has not ended in time is killed: %s", ", ".join(parts))
                 break
             time.sleep(TICK)

@@ -4,11 +4,12 @@ import os
 import socket
 import subprocess
 import sys
+from threading import Thread
 
 import pytest
 
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far
-from scoring.ops.serving import LOOKS, Probe
+from scoring.ops.serving import LOOKS, Probe, Serving
 
 
 @pytest.fixture
@@ -53,3 +54,13 @@ def test_answers_are_counted_over_all_processes_of_the_site(tmp_path):
     assert answered_so_far(str(tmp_path)) == 4
     (tmp_path / "histogram_999.db").touch()
     assert answered_so_far(str(tmp_path)) == 0
+
+
+def test_a_second_signal_ends_it_while_the_first_is_still_being_heard():
+    """`make` passes on what the terminal has sent to all already."""
+    serving = Serving((), announce=print)
+    with serving._ending._cond:
+        second = Thread(target=serving._on_signal, args=(15, None), daemon=True)
+        second.start()
+        second.join(10)
+        assert not second.is_alive()
