@@ -192,6 +192,7 @@ EXPLAINED = {
     "end = -2": "no text ends there either",
     "np.where(left >= NOTHING": "no rest lies at the bound",
     "max_iter=1001": "it has converged by then",
+    "return _WORD + 1 if value == _WORD": "no text that is hashed has the value that Python keeps for errors",
 }
 
 

@@ -277,7 +277,9 @@ def python2_hash(text: str) -> int:
     value = data[0] << 7
     for byte in data:
         value = (value * 1_000_003 & _WORD) ^ byte
-    return value ^ len(data)
+    value ^= len(data)
+    # -1 tells of an error in C, so that no hash has this value.
+    return _WORD - 1 if value == _WORD else value
 
 
 def _place(table: Table, key: str) -> int:

@@ -369,6 +369,8 @@ class _Look:
 
     def finds(self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None) -> bool:
         """Whether a line is of this kind; a file that cannot be read has none, which its own check says."""
+        if self.left <= 0:
+            return False
         with suppress(InputRefused):
             for number, line in enumerate(file.lines(LONGEST)):
                 self.left -= len(line)
