@@ -44,7 +44,7 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
 def unfinished(sheet: Sheet) -> list[str]:
     """Who has not rated every text, and how far they are: `Ada, who has rated 3 of 12`."""
     texts = texts_of(sheet).count()
-    first = sheet.annotators.filter(is_adjudicator=False).annotate(rated=Count("ratings"))
+    first = sheet.annotators.filter(is_adjudicator=False).annotate(rated=Count("ratings")).order_by("pk")
     words = _("%(name)s, who has rated %(rated)s of %(texts)s")
     waiting = [
         words % {"name": one, "rated": one.rated, "texts": texts} for one in first if one.rated < texts
