@@ -275,12 +275,13 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
             found.scorings.append({**facts, "options": task.options, "rank_by": task.rank_by})
         found.moved = list(_moved(before, after))
         found.confirmed = list(_confirmed(before, after, changes, {row.phase for row in found.moved}))
-        then = {row: counted(quota(row.phase, row.team).left or 0, "run") for row in given ^ {*extra.all()}}
+        changed = sorted(given ^ {*extra.all()}, key=lambda row: row.pk)
+        then = {row: left for row in changed if (left := quota(row.phase, row.team).left) is not None}
         transaction.set_rollback(True)
     found.changes_tries = bool(then)
-    for row, runs in then.items():
+    for row, left in then.items():
         words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
-        named = {"team": row.team, "task": row.phase.task, "phase": row.phase, "runs": runs}
+        named = {"team": row.team, "task": row.phase.task, "phase": row.phase, "runs": counted(left, "run")}
         found.done.append(words % {**named, "now": quota(row.phase, row.team).left})
     return found
 

@@ -528,6 +528,17 @@ def test_extra_tries_are_told_before_they_are_given_and_taken_back_with_their_ma
     assert not Notification.objects.exists(), "nobody is told of tries that are gone"
 
 
+def test_tries_in_a_phase_that_has_no_limit_any_more_are_taken_back_at_once(
+    browser, phase, two_teams, organiser
+):
+    given = ExtraTries.objects.create(
+        phase=phase, team=two_teams[0], tries=2, reason="So.", given_by=organiser
+    )
+    Phase.objects.filter(pk=phase.pk).update(runs_per_day=None, runs_in_total=None)
+    assert browser.post(reverse("organise-tries-back", args=["one", given.pk])).status_code == 302
+    assert not ExtraTries.objects.exists()
+
+
 def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(phase, two_teams, organiser):
     ada, _bob = two_teams
     _token, secret = Token.objects.issue(user=organiser, name="program")
