@@ -185,7 +185,6 @@ EXPLAINED = {
     "LEXICOGRAPHER_FILES = 46": "nothing asks for the names of these files",
     "+    return sum((place + 1 not in places": "as many spans end as begin",
     "for rank in range(1, last + 2)": "the table is longer than any rank that is looked up",
-    "np.concatenate([at, best]).max(initial=1)": "the table is longer than any rank that is looked up",
     "math.sqrt(at_units / units), 36.0)": "nothing is missed so many errors away",
     "or _SURROGATE.search(text)": "without an escape there is no half, and what has none stays as it is",
     "+WORD_BITS = 32": "no vocabulary has so many words",

@@ -93,7 +93,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[:, 0] = right / size
         part[rows[firsts], 1] = 1 / at[firsts]
         best = np.minimum(size, cut)
-        last = int(np.concatenate([at, best]).max(initial=0))
+        last = int(np.concatenate([at, best]).max())
         # What a hit at each rank is worth, from rank 0, which is worth nothing.
         discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
         gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
@@ -171,7 +171,7 @@ class GradedRanking(MeanMetric):
         stats[:, 1] = np.bincount(rows[relevant], chances, minlength=count)
         stats[:, 2] = ratio(shown - with_grade, shown)
         stats[:, 3] = ideal > 0
-        stats[:, :3] *= stats[:, 3:]
+        stats *= stats[:, 3:]
         return stats
 
 

@@ -65,7 +65,7 @@ def of_points(name: str, x: Floats, y: Floats) -> Correlation:
     transformation with the errors of Bonett and Wright 2000, Sample size requirements for estimating Pearson,
     Kendall and Spearman correlations (Psychometrika 65).
     """
-    value = COEFFICIENTS[name](x, y) if len(x) > 1 else math.nan
+    value = COEFFICIENTS[name](x, y) if len(x) else math.nan
     if math.isnan(value) or len(x) < MIN_POINTS:
         return Correlation(value, None, None, len(x))
     squares = {"Pearson": 1 / (len(x) - 3), "Spearman": (1 + value**2 / 2) / (len(x) - 3)}
@@ -79,7 +79,7 @@ def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Cor
     makes a difference.
     """
     coefficient = COEFFICIENTS[name]
-    value = coefficient(x, y) if len(x) > 1 else math.nan
+    value = coefficient(x, y) if len(x) else math.nan
     names, places = np.unique(list(map(str, groups)), return_inverse=True)
     count = len(names)
     if math.isnan(value) or count < MIN_POINTS:

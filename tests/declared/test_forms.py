@@ -189,6 +189,12 @@ def test_candidates_are_there_once_and_gold_is_among_them(read, tmp_path):
     ]
 
 
+def test_a_long_name_that_is_no_candidate_is_told_by_its_first_hundred_characters(read):
+    assert read(RANKED, gold_jsonl=instances("x" * 101), pool_jsonl=CANDIDATES) == [
+        f"the gold of instance “q1” is no candidate: “{'x' * 100}”; expected an id of the pool"
+    ]
+
+
 def test_instances_with_candidates_of_their_own_are_ranked_among_them(read, tmp_path):
     form = RankingTask(field="gold", candidates="c.d")
     split = read.gold(form, gold_jsonl=[
@@ -217,6 +223,12 @@ def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tm
     records = {row["doc_id"]: {**row, "year": 1999, "secret": 1} for row in DOCUMENTS[1:]}
     pool = EvidenceSets(**EVIDENCE, pool_shown=("year", "none")).public_pool(records)
     assert list(pool) == [("pool.jsonl", b'{"doc_id": "d2", "abstract": ["d"], "year": 1999}\n')]
+
+
+def test_nothing_is_given_out_of_gold_that_cannot_be_read(tmp_path):
+    (tmp_path / "gold.jsonl").write_text('{"id": "a", "gold": 1}\n{"id": "b"}\n')
+    with pytest.raises(InputRefused, match="“gold” is missing"):
+        list(numbers().public_files(open_input(tmp_path), {}))
 
 
 def test_gold_evidence_is_sets_of_sentences_of_each_document_under_one_label(read):

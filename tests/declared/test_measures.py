@@ -283,6 +283,19 @@ def test_spans_are_matched_as_semeval_2013_does():
     assert value(built["iou"], [spans(text, (0, 10, "A"), (5, 15, "A"))], [Spans([(0, 15, "A")])]) == 2 / 3
 
 
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [
+        # The first given span meets the nearer of the two, and the second the other.
+        ([(0, 4), (7, 12)], [(0, 10), (9, 14)]),
+    ],
+)
+def test_under_type_the_closest_bounds_go_first(wanted, given):
+    metric = metrics("spans", 'labels = ["A"]', '"type_recall"')["type_recall"]
+    gold, answer = ([(*bounds, "A") for bounds in side] for side in (wanted, given))
+    assert value(metric, [spans("", *gold)], [Spans(answer)]) == 1
+
+
 @pytest.mark.mass
 def test_spans_are_matched_as_nervaluate_does():
     schemes = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}

@@ -285,6 +285,13 @@ def test_the_metric_is_the_mean_over_gold_instances_in_percent():
     assert metric.instances(stats, np.array([True, True, False])) == 2
 
 
+def test_where_it_is_not_asked_for_its_columns_are_the_same_and_no_instance_counts():
+    metric = f1({"bertscore": "no"})
+    stats = metric.instance_stats(["a text", None], ["a text", "another"])
+    assert stats.tolist() == [[0, 0, 0, 0]] * 2
+    assert np.isnan(metric.aggregate(stats.sum(axis=0)))
+
+
 def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
     table = tmp_path / "baseline.tsv"
     table.write_text("\n".join(["LAYER,P,R,F", *(f"{layer},0.5,0.5,0.5" for layer in range(7))]))

@@ -78,8 +78,10 @@ def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentenc
     assert told["test_without_training_texts"]["sentences"] == 68
 
 
-def test_the_manifest_says_where_a_tagger_came_from(folder):
-    manifest = json.loads((folder / "manifest.json").read_text())
+def test_the_manifest_says_where_a_tagger_came_from_as_people_read_json(folder):
+    text = (folder / "manifest.json").read_text()
+    manifest = json.loads(text)
+    assert text == json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
     assert manifest["sha256"] == Tagger.load(folder).digest
     assert manifest["labels"] == ["CompareOrContrast", "Uses"]
     assert manifest["trained_on"]["sentences"] == len(LABELLED)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from scoring.metrics.entailment import read_entailment_labels
+from scoring.metrics.entailment import Case, Watched, WordOverlap, judged, read_entailment_labels
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.citations import RAIN, WIND, write_gold, write_parses, write_run
 
@@ -93,6 +93,12 @@ def test_a_claim_that_its_passages_do_not_entail_needs_no_more_labels(capsys, ta
         0,
     )
     assert scores["notes"]["pending_pairs_aliice"] == 0
+
+
+def test_of_a_claim_that_its_passages_do_not_entail_nothing_more_is_asked():
+    case, watched = Case("rain falls", ("wind blows", "sand moves")), Watched(WordOverlap())
+    assert [verdict.entailed for verdict in judged([case], watched)] == [False]
+    assert watched.answers == {case.joint: False}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What metrics need on a machine is told by kind and name before anything is loaded, and what is missing."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -59,6 +60,14 @@ def test_a_package_that_computes_instead_is_needed_and_so_is_a_list_of_stop_word
     assert (learned.needs_model, [need.kind for need in learned.requirements()]) == (True, ["learned metric"])
     meteor = BestMeteor("meteor", "r", wordnet="/no/wordnet")
     assert "/no/wordnet" in meteor.requirements()[0].missing
+
+
+@pytest.mark.parametrize(("spacy", "missing"), [(None, "spaCy is not installed"), ("a spec", "")])
+def test_a_pipeline_in_a_folder_needs_spacy_too(monkeypatch, tmp_path, spacy, missing):
+    (tmp_path / "meta.json").write_text(json.dumps({"lang": "en", "name": "own", "version": "1"}))
+    monkeypatch.setattr(parsing, "find_spec", {"spacy": spacy}.get)
+    (need,) = first("positional-citations", parser=str(tmp_path)).requirements()
+    assert need.missing.partition(":")[0] == missing
 
 
 def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeypatch):

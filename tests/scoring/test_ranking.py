@@ -71,10 +71,10 @@ def test_an_instance_without_an_answer_has_nought_and_one_without_gold_does_not_
     assert metric.instances(stats, np.ones(4, dtype=bool)) == 2
 
 
-def test_the_macro_average_is_over_units():
+def test_the_macro_average_is_over_units_in_which_an_instance_counts():
     metric = ranking("success", 1, over_units=True)
-    stats = metric.instance_stats([["a"]] * 4, [["a"], ["b"], ["b"], ["a"]])
-    units = np.add.reduceat(stats, [0, 3])
+    stats = metric.instance_stats([*[["a"]] * 4, []], [["a"], ["b"], ["b"], ["a"], ["a"]])
+    units = np.add.reduceat(stats, [0, 3, 4])
     assert metric.aggregate(metric.unit_stats(units).sum(axis=0)) == pytest.approx((1 / 3 + 1) / 2)
     assert metric.parameters == {"average": "units", "cut": 1}
 

@@ -129,6 +129,14 @@ def test_a_date_is_said_of_the_verb_and_no_other_phrase_behind_an_object(text, h
     assert parsed.tokens[parsed.heads[place]] == head
 
 
+@pytest.mark.parametrize("text", ["Prices rise while falling in May", "Sand moves although falling"])
+def test_a_participle_behind_a_conjunction_is_the_verb_of_its_clause(text):
+    parsed = parse(text)
+    place = parsed.tokens.index("falling")
+    assert (parsed.tokens[parsed.heads[place]], parsed.relations[place]) == (parsed.tokens[1], "advcl")
+    assert (parsed.heads[place - 1], parsed.relations[place - 1]) == (place, "mark")
+
+
 @pytest.mark.parametrize("verb", ["is", "was", "can"])
 def test_a_word_that_a_last_verb_is_said_of_is_no_participle(verb):
     parsed = parse(f"Sand moves, falling {verb}")
