@@ -369,13 +369,10 @@ class BaselinesForm(ActForm):
     api = {"name": "One of those that the type has; left out, all that are possible."}
 
 
-def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
-    asked = baseline_runs.ask(phase=phase, names=[name] if name else None, by=by)
-    return sum(baseline.is_new for baseline in asked)
-
-
 COMPUTE_BASELINES = by_organisers(
-    _ask_for_baselines,
+    lambda phase, name, by: sum(
+        asked.is_new for asked in baseline_runs.ask(phase=phase, names=[name] if name else None, by=by)
+    ),
     "Have a phase's built-in baselines computed and scored; for organisers.",
     lambda new, _filled: (
         _("%(task)s, %(phase)s: %(baselines)s queued.")

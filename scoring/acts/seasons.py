@@ -32,7 +32,6 @@ from scoring.ops import group_mails
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON, merge_teams
 from scoring.ops.undoing import take_back, to_take_back
 from tasks import models
-from tasks.jobs import acknowledging
 from tasks.jobs.mails import try_again
 from tasks.models.jobs import MAX_NOTE
 from tasks.models.seasons import SEASON_DATES
@@ -44,6 +43,7 @@ from tasks.seasons.history import delete_phase, delete_task, may_undo, undo
 from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
 from tasks.seasons.own_measures import decide_measures, measures_of_site
 from tasks.seasons.presets import A_YEAR, MAX_DAYS, Preset, clone_season, preset_for, season_from
+from tasks.submissions import run_acts
 from tasks.types import task_types
 from tasks.webhooks import services as webhooks
 
@@ -56,11 +56,6 @@ class EnterForm(ActForm):
     team = forms.CharField()
     message = forms.CharField(required=False, max_length=entries.MAX_MESSAGE)
     api = {"team": "The slug of a team of yours.", "message": "For the organisers who decide on the entry."}
-
-
-def _enter(*, season: models.Season, team: str, message: str, by: User) -> models.Registration:
-    entered = team_for_member(by, team)
-    return entries.register_team(season=season, team=entered, by=by, message=message)
 
 
 def entry_of_own(user: object, season: str, team: str) -> models.Registration:
@@ -152,12 +147,6 @@ class TermsForm(ActForm):
     def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
         current = entries.current_terms(of)
         super().__init__(data, of=of, initial={"text": current.text if current else ""})
-
-
-def _say_published(terms: models.Terms, _filled: object) -> str:
-    if terms.counts_from and terms.counts_from > timezone.now():
-        return gettext("Version %(number)s of the terms is published.")
-    return gettext("Version %(number)s of the terms holds now.")
 
 
 class AcceptForm(ActForm):
@@ -301,7 +290,7 @@ def _acknowledge(
     scoring = (
         get_object_or_404(models.Job, pk=whole_number(str(job)), submission=run) if job is not None else None
     )
-    return acknowledging.acknowledge(run=run, job=scoring, note=note, by=by)
+    return run_acts.acknowledge(run=run, job=scoring, note=note, by=by)
 
 
 class WebhookForm(ActForm):
@@ -494,7 +483,9 @@ def _give_role(
 
 
 ENTER = by_readers(
-    _enter,
+    lambda season, team, message, by: entries.register_team(
+        season=season, team=team_for_member(by, team), by=by, message=message
+    ),
     "Take part in a season with a team; once more changes nothing.",
     lambda entry, _filled: (
         _("%(team)s takes part in %(season)s.")
@@ -536,7 +527,11 @@ MERGE_TEAMS = by_organisers(
 PUBLISH_TERMS = with_rehearsal(
     entries.publish_terms,
     "Publish the terms of a season, which whoever takes part accepts; for organisers.",
-    _say_published,
+    lambda terms, _filled: (
+        _("Version %(number)s of the terms is published.")
+        if terms.counts_from and terms.counts_from > timezone.now()
+        else _("Version %(number)s of the terms holds now.")
+    ),
     form=TermsForm,
 )
 ACCEPT_TERMS = by_readers(
@@ -598,7 +593,7 @@ ACKNOWLEDGE = by_helpers(
     form=AcknowledgeForm,
 )
 TAKE_ACKNOWLEDGEMENT_BACK = by_helpers(
-    acknowledging.take_acknowledgement_back,
+    run_acts.take_acknowledgement_back,
     "Let a failure need attention again.",
     _("The failure needs attention again."),
 )

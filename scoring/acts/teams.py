@@ -1,8 +1,5 @@
 """What is done with a team: founded, described, invited to, joined, led, left, merged."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import Http404
@@ -44,11 +41,6 @@ class InviteForm(ActForm):
     """Whom to invite."""
 
     address = forms.EmailField(max_length=254)
-
-
-def _remove(*, member: Membership, by: User) -> Membership:
-    entries.remove_from_team(team=member.team, user=member.user, by=by)
-    return member
 
 
 def _hand_over(*, member: Membership, by: User) -> Membership:
@@ -119,14 +111,6 @@ def _answer_merge(*, proposal: MergeProposal, decision: str, by: User) -> tuple[
     return proposal, accept_merge(proposal=proposal, by=by)
 
 
-def _say_merged(made: tuple[MergeProposal, int], filled: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    proposal, _runs = made
-    if filled["decision"] == "drop":
-        return gettext("%(team)s and %(into)s stay two teams."), proposal.names
-    facts = {"gone": proposal.team, "team": proposal.into}
-    return gettext("%(gone)s is part of %(team)s now, with %(runs)s."), facts
-
-
 FOUND = Act(
     lambda founder, name, by: membership.found_team(name=name, founder=by),
     "Found a team, which you lead.",
@@ -165,7 +149,7 @@ WITHDRAW_INVITATION = by_leads(
     _("The invitation of %(address)s does not work any more."),
 )
 REMOVE_MEMBER = by_leads(
-    _remove,
+    lambda member, by: entries.remove_from_team(team=member.team, user=member.user, by=by),
     "Take a member out of the team; its invitation link ends too.\n\n"
     "For the team's lead alone; who goes by themselves leaves.",
     _("%(person)s is not in %(team)s any more, and the invitation link has ended."),
@@ -202,7 +186,14 @@ PROPOSE_MERGE = by_leads(
 ANSWER_MERGE = by_leads(
     _answer_merge,
     "Accept that a team merges into yours, or drop it; for its lead.",
-    _say_merged,
+    lambda made, filled: (
+        (_("%(team)s and %(into)s stay two teams."), made[0].names)
+        if filled["decision"] == "drop"
+        else (
+            _("%(gone)s is part of %(team)s now, with %(runs)s."),
+            {"gone": made[0].team, "team": made[0].into},
+        )
+    ),
     form=AnswerToMergeForm,
     refused=_("Say whether to accept or to decline."),
 )

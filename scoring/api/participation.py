@@ -56,7 +56,7 @@ def registrations(request: Request, season: models.Season) -> QuerySet[models.Re
     return listed_entries(request.user, season)
 
 
-does(acts.ENTER, "seasons/<slug:slug>/registrations/", answers=RegistrationSerializer)
+does(acts.ENTER, "seasons/<slug:slug>/registrations/", "enter", answers=RegistrationSerializer)
 deletes(acts.TAKE_BACK_ENTRY, "seasons/<slug:slug>/registrations/<slug:team>/", name="registration")
 does(
     acts.DECIDE,

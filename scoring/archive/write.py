@@ -32,7 +32,7 @@ from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
 from scoring.metrics.entailment import stored_model
 from scoring.models import BackgroundJob, Comparison, EntailmentModel, Evaluation
-from scoring.offline import ranks, verify
+from scoring.offline import compare, verify
 from scoring.receipts import log
 from scoring.worker import background, entailment_labels, local_copies
 from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
@@ -277,7 +277,7 @@ def _tests(board: Board) -> dict[str, Any]:
     runs = {row.evaluation: row.submission for row in board.rows if row.rank is not None}
     metric = board.ranking.metric if board.ranking else ""
     rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)
-    columns = ("first", "second", *ranks.FOUND, "test", "trials", "seed")
+    columns = ("first", "second", *compare.FOUND, "test", "trials", "seed")
     tests = [
         {**row, "first": runs[row["first"]], "second": runs[row["second"]]}
         for row in rows.order_by("first", "second").values(*columns)

@@ -1,18 +1,24 @@
-"""What limits on leaks mean for scores, for everybody; and how much scores can tell, for organisers."""
+"""What limits on leaks mean for scores, for everybody; how much scores can tell, for organisers; and ranks by
+the private part of a split in a phase without an end, drawn up on the first of a month.
+"""
 
 import datetime as dt
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.db import transaction
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.words import counted, thousands
-from scoring.board import differences, monthly_ranks, visibility
-from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told
+from scoring.board import differences, visibility
+from scoring.board.counting import board_gold
+from scoring.board.standings import month_of, rank, standings
+from scoring.models import Evaluation, MonthlyRanks
+from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told, ranks_a_year
 from tasks.gold.secrecy import secrecy_of
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, seasons
 
 
 def limits_in_words(phase: Phase) -> Iterator[str]:
@@ -22,7 +28,7 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
         if phase.has_end:
             yield _("When the phase has ended, runs are ranked by the rest.")
         else:
-            yield _ranks_in_words(monthly_ranks.times_a_year(phase))
+            yield _ranks_in_words(times_a_year(phase))
     if phase.ladder and now() < phase.takes_runs_until:
         yield _(
             "While runs are taken a team is told a new score only where its run is better than its best one "
@@ -151,7 +157,7 @@ def budget_of(phase: Phase) -> Budget | None:
     bits: float | None = None
     if public:
         # Of the private part nothing but ranks is told until the end.
-        bits = bits_by_ranks(monthly_ranks.times_a_year(phase), teams + 1)
+        bits = bits_by_ranks(times_a_year(phase), teams + 1)
     elif tries is not None:
         bits = bits_by_ladder(tries, gold.instances) if phase.ladder else bits_told(tries, sizes)
     return Budget(
@@ -211,3 +217,49 @@ def probe_in_words(probe: str) -> str:
         return words % dict(zip(names, numbers, strict=True))
     words = _("What it has right is unrelated to what %(runs)s earlier runs have, as with random answers.")
     return words % {"runs": numbers[0]}
+
+
+def times_a_year(phase: Phase) -> int:
+    """0 where the private part would tell too much of itself by ranking anything before an end."""
+    gold = Gold.objects.current(phase)
+    if gold is None or not phase.has_monthly_ranks or phase.counting == Phase.Counting.ALL:
+        return 0
+    private = gold.instances - gold.instances * (phase.public_part or 0) // 100
+    return ranks_a_year(private, phase.judged_runs)
+
+
+def keep_due() -> int:
+    """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
+    at, count = now(), 0
+    phases = Phase.objects.filter(public_part__isnull=False, opens__lte=at).select_related("task__season")
+    for phase in phases:
+        # The last month that began a part of the year, if the phase was open by then.
+        if not (times := times_a_year(phase)):
+            continue
+        month = month_of(at)
+        month = month.replace(month=month.month - (month.month - 1) % (12 // times))
+        if month_of(phase.opens) >= month:
+            continue
+        due = set(phase.task.rules)
+        due -= set(phase.monthly_ranks.filter(month=month).values_list("rules", flat=True))
+        for rules in due:
+            with transaction.atomic():
+                given = {"runs": _ranked(phase, rules)}
+                MonthlyRanks.objects.get_or_create(phase=phase, rules=rules, month=month, defaults=given)
+                seasons.bump_version(phase.pk)
+            count += 1
+    return count
+
+
+def _ranked(phase: Phase, rules: str) -> list[list[object]]:
+    board = standings(phase, None, rules, gold=board_gold(phase), audience=visibility.Audience.ORGANISER)
+    if board.ranking is None:
+        return []
+    sign = -1 if board.ranking.higher_is_better is False else 1
+    counting = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows])
+    untold = dict(counting.values_list("pk", "untold"))
+    for row in board.rows:
+        value = untold[row.evaluation].get(board.ranking.metric, {}).get("value")
+        row.value, row.is_comparable = None if value is None else sign * value, value is not None
+    rank(board.rows)
+    return [[row.submission, row.team_slug, row.rank] for row in board.rows if row.rank is not None]

@@ -1,6 +1,8 @@
 """A board as a file in every format that there is, by the last part of its address."""
 
+import datetime as dt
 import hashlib
+import io
 import json
 import math
 import uuid
@@ -12,6 +14,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
+from xlsxwriter import Workbook
 
 from scoring.board.confirming import confirmation_of
 from scoring.board.exports import as_csv, as_json, as_latex, heads_and_lines, json_text
@@ -24,7 +27,6 @@ from scoring.board.visibility import is_public
 from scoring.comparison.reading import Page, ReadInstance
 from scoring.exchange.citations import as_bibtex
 from scoring.exchange.results import Results, as_yaml, file_name, hub_task, packed
-from scoring.exchange.workbook import XLSX, workbook
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
@@ -36,6 +38,34 @@ JSON = "application/json"
 class Format:
     content_type: str
     written: Callable[[Results], str | bytes]
+
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+#: A longer text is cut: the format has no room for more in a cell.
+MAX_CELL = 32_767
+
+
+def workbook(title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]) -> bytes:
+    """Numbers are numbers, and text that looks like a number or a formula stays text. The first line of the
+    first sheet has the heads. The same tables give the same bytes.
+    """
+    out = io.BytesIO()
+    with Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
+        book.set_properties({"title": title[:255], "created": at.replace(tzinfo=None)})
+        heads = book.add_format({"bold": True})
+        for place, (name, lines) in enumerate(sheets.items()):
+            sheet = book.add_worksheet(name)
+            for number, line in enumerate(lines):
+                sheet.write_row(number, 0, map(_cell, line), None if place or number else heads)
+            if not place:
+                sheet.freeze_panes(1, 0)
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return f"{value[: MAX_CELL - 1]}…" if isinstance(value, str) and len(value) > MAX_CELL else value
 
 
 def as_xlsx(results: Results) -> bytes:

@@ -28,11 +28,10 @@ from scoring.board.visibility import Visibility, audience_of, is_public, shows_r
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
 from scoring.exchange.report_figures import report_tables
-from scoring.exchange.results import file_name, packed
-from scoring.exchange.venues import acl_papers, openreview_note
+from scoring.exchange.results import as_yaml, file_name, packed
 from scoring.figures import Figure
 from tasks.gold.secrecy import looked_up
-from tasks.models import Phase, Registration, Season
+from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
 CONTENT = {
@@ -421,3 +420,36 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
     caption = f"Teams of {season}. Named are the members who agreed to it"
     caption += "; * with an organiser of the season." if any(team.has_organiser for team in teams) else "."
     return exports.as_table(tabular, caption, f"{season.slug}-teams")
+
+
+def paper_title(season: Season) -> str:
+    return f"Overview of {season}"
+
+
+def authors_of(season: Season) -> list[User]:
+    """The organisers, whom the season's page names too."""
+    found = Organiser.objects.filter(season=season, role=Organiser.Role.ORGANISER).select_related("user")
+    return [organiser.user for organiser in found.order_by("pk")]
+
+
+def acl_papers(season: Season) -> str:
+    """`papers.yml` of https://github.com/rycolab/aclpub2; the last word of a name is the last name."""
+    authors = []
+    for person in authors_of(season):
+        first, _space, last = str(person).rpartition(" ")
+        facts = {"institution": person.affiliation, "orcid": person.orcid}
+        given = {name: value for name, value in facts.items() if value}
+        authors.append({"first_name": first, "last_name": last, **given})
+    paper = {"id": 1, "authors": authors, "file": f"{season.slug}.pdf", "title": paper_title(season)}
+    return as_yaml([{**paper, "abstract": season.summary}])
+
+
+def openreview_note(season: Season) -> str:
+    """The content of a submission in API 2 of OpenReview, but for the authors' ids there."""
+    content = {
+        "title": paper_title(season),
+        "authors": [str(person) for person in authors_of(season)],
+        "keywords": ["shared task", "citation research", *map(str, season.tasks.all())],
+        "abstract": season.summary,
+    }
+    return exports.json_text({"content": {name: {"value": value} for name, value in content.items()}}) + "\n"

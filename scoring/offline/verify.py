@@ -18,9 +18,9 @@ from typing import Any
 
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import package_version, value_of
+from scoring.offline.compare import FOUND, ranks_again, tests_again
 from scoring.offline.evaluate import Measurements, measured
 from scoring.offline.parts import read_part
-from scoring.offline.ranks import FOUND, ranks_again, tests_again
 from scoring.offline.receipts import check_receipt, committed_scores
 from scoring.offline.scoring import Scoring, read_scored, score
 from scoring.stats.interval_methods import METHODS, VERSION, WILSON_JACKKNIFE

@@ -27,7 +27,7 @@ from citeboard.core.words import counted
 from citeboard.teams.membership import forget_invitations
 from citeboard.teams.models import User
 from scoring import models
-from scoring.board import comparison_state as board_orders, monthly_ranks, snapshots
+from scoring.board import comparison_state as board_orders, leak_budget, snapshots
 from scoring.receipts import log as receipts
 from scoring.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
@@ -179,7 +179,7 @@ STEPS: dict[Callable[[], object], str] = {
     read_contents: "{} versions of gold read for what they share with others",
     rescoring.fill_up: "{} scorings queued again",
     board_orders.ask_again: "{} boards to be compared",
-    monthly_ranks.keep_due: "{} rankings of the month drawn up",
+    leak_budget.keep_due: "{} rankings of the month drawn up",
     snapshots.keep_due: "{} boards kept as they stood",
     rescoring.follow_release: "{} phases of which other scores are told now",
     remove_leftovers: "{} folders of gone workers removed",

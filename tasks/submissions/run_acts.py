@@ -1,6 +1,9 @@
-"""What is done with a run that was sent: taken back, excluded, chosen, put in order, described."""
+"""What is done with a run that was sent: taken back, excluded, chosen, put in order, described; its failures
+acknowledged, so that what still needs attention stands out.
+"""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -14,7 +17,8 @@ from citeboard.core import audit, instants, plain_text, refusals, storage
 from citeboard.core.words import counted
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import cancel_jobs
-from tasks.models import ExtraTries, Phase, Submission, run_cards, seasons
+from tasks.models import Acknowledgement, ExtraTries, Job, Phase, Submission, run_cards, seasons
+from tasks.models.jobs import MAX_NOTE
 from tasks.notifications.events import tell_excluded, tell_tries
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
@@ -334,3 +338,53 @@ def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
     facts = {"tries": given.tries, "team": given.team, "phase": phase, "reason": given.reason}
     facts["given"] = given.pk
     audit.record(key, actor=by, subject=given.team, place=place, facts=facts, changes=[change])
+
+
+def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User) -> Acknowledgement:
+    """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing."""
+    note = plain_text.one_line(note)
+    words = _("the note has %(found)s characters; at most %(most)s fit")
+    plain_text.check_length("note", note, MAX_NOTE, words)
+    with transaction.atomic():
+        held = Submission.objects.select_for_update(of=("self",)).select_related("phase__task__season")
+        own = held.get(pk=run.pk)
+        failed_at = _failed_at(own, job)
+        found, is_new = Acknowledgement.objects.get_or_create(
+            submission=own, job=job, failed_at=failed_at, defaults={"note": note, "by": by}
+        )
+        if is_new:
+            seasons.bump_version(own.phase_id)
+            _noted(found, by, "failure-acknowledged", audit.Change("acknowledged", None, note))
+    return found
+
+
+def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> None:
+    with transaction.atomic():
+        rows = Acknowledgement.objects.select_for_update(of=("self",))
+        held = rows.select_related("submission__phase__task__season", "job").filter(pk=acknowledgement.pk)
+        for found in held:
+            _noted(found, by, "failure-not-acknowledged", audit.Change("acknowledged", found.note, None))
+            seasons.bump_version(found.submission.phase_id)
+            found.delete()
+
+
+def _failed_at(run: Submission, job: Job | None) -> datetime:
+    if job is None:
+        if run.status == Submission.Status.FAILED:
+            return run.status_since
+        words = _("%(run)s has not failed; it is %(status)s")
+        raise refusals.Refused(words % {"run": run, "status": run.get_status_display()})
+    job.refresh_from_db(fields=["state", "finished_at"])
+    if job.state != Job.State.FAILED or job.finished_at is None:
+        words = _("the scoring of %(run)s under %(rules)s has not failed; it is %(state)s")
+        raise refusals.Refused(words % {"run": run, "rules": job.rules, "state": Job.State(job.state).label})
+    return job.finished_at
+
+
+def _noted(found: Acknowledgement, by: User, action: str, change: audit.Change) -> None:
+    run, job = found.submission, found.job
+    facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
+    if action == "failure-acknowledged":
+        facts["reason"] = found.note
+    key, place = f"{action}/rules" if job else action, run.phase.task.season
+    audit.record(key, actor=by, subject=run, place=place, facts=facts, changes=[change])

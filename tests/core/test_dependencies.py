@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.distribution.sources import FOLDERS, MAIN
+from scoring.distribution.backend import FOLDERS, MAIN
 from tasks.types.problems import EXTRAS, lacking_package
 
 SITE, ALL, DEV = "requirements-site.txt", "requirements.txt", "requirements-dev.txt"

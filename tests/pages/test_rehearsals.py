@@ -14,7 +14,6 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.board.standings import standings
 from scoring.models import Evaluation
-from tasks.jobs.acknowledging import acknowledge
 from tasks.models import (
     Delivery,
     ExtraTries,
@@ -29,6 +28,7 @@ from tasks.models import (
 )
 from tasks.notifications.wording import words_of
 from tasks.seasons.phase_acts import move_phase
+from tasks.submissions.run_acts import acknowledge
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from scoring.board.standings import UnknownRules, standings
 from scoring.board.visibility import Audience, Visibility, may_see_scores, may_see_submission
-from tasks.jobs.acknowledging import acknowledge
 from tasks.models import Job, Organiser, Phase
+from tasks.submissions.run_acts import acknowledge
 from tests import factories
 from tests.scoring import boards
 

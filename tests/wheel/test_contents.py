@@ -14,7 +14,7 @@ from email.parser import Parser
 import pytest
 
 from scoring.distribution import backend
-from scoring.distribution.sources import CLIENT, PACKAGE, WheelRefused, refuse_missing_modules, renamed
+from scoring.distribution.backend import CLIENT, PACKAGE, WheelRefused, refuse_missing_modules, renamed
 from scoring.web.guides import site_wheel
 
 

@@ -16,9 +16,8 @@ from scoring.board.query import board_of
 from scoring.comparison import reading as readings
 from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
 from scoring.comparison.drawing import Line, claim_lines, drawn, kind_label
-from scoring.exchange.formats import ZIP, with_samples
+from scoring.exchange.formats import XLSX, ZIP, with_samples, workbook
 from scoring.exchange.results import Results
-from scoring.exchange.workbook import XLSX, workbook
 from scoring.metrics import Metric
 from scoring.models import Evaluation
 from scoring.runs.claims import claims_of, has_claims
