@@ -66,20 +66,8 @@ def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
 
 def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
     """Whether the path leads from a leaf hash at this index to the root (section 2.1.3.2)."""
-    if not 0 <= index < size:
-        return False
-    place, last, value = index, size - 1, leaf
-    for beside in path:
-        if last == 0:
-            return False
-        if place & 1 or place == last:
-            value = node_hash(beside, value)
-            while not place & 1 and place:
-                place, last = place >> 1, last >> 1
-        else:
-            value = node_hash(value, beside)
-        place, last = place >> 1, last >> 1
-    return last == 0 and value == root
+    found = _climbed(leaf, index, size, path) if 0 <= index < size else None
+    return found is not None and found[1] == root
 
 
 def is_consistent(first: int, second: int, path: Sequence[bytes], before: bytes, after: bytes) -> bool:
@@ -91,14 +79,19 @@ def is_consistent(first: int, second: int, path: Sequence[bytes], before: bytes,
         return not path and before == (after if first else EMPTY)
     if not 0 < first < second or not path:
         return False
-    steps = [before, *path] if first & first - 1 == 0 else list(path)
-    place, last = first - 1, second - 1
-    while place & 1:
-        place, last = place >> 1, last >> 1
-    old = new = steps[0]
-    for beside in steps[1:]:
+    begin, *steps = [before, *path] if first & first - 1 == 0 else path
+    level = (first & -first).bit_length() - 1  # of the last complete subtree of the older tree
+    return _climbed(begin, first - 1 >> level, (second - 1 >> level) + 1, steps) == (before, after)
+
+
+def _climbed(value: bytes, place: int, size: int, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """Where the path leads from a hash at this place: with what stands to its left alone, and with all that
+    stands beside it. None where it is longer or shorter than the way to the root.
+    """
+    old, new, last = value, value, size - 1
+    for beside in path:
         if last == 0:
-            return False
+            return None
         if place & 1 or place == last:
             old, new = node_hash(beside, old), node_hash(beside, new)
             while not place & 1 and place:
@@ -106,7 +99,7 @@ def is_consistent(first: int, second: int, path: Sequence[bytes], before: bytes,
         else:
             new = node_hash(new, beside)
         place, last = place >> 1, last >> 1
-    return last == 0 and old == before and new == after
+    return (old, new) if last == 0 else None
 
 
 def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
