@@ -189,14 +189,9 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
         locked.errata.append({"at": at.isoformat(), "text": text})
         locked.save(update_fields=["errata"])
         seasons.bump_version(locked.pk)
-        audit.record(
-            "erratum",
-            actor=by,
-            subject=locked,
-            place=locked.task.season,
-            facts={"phase": f"{locked.task}, {locked}"},
-            changes=[audit.Change("erratum", None, text)],
-        )
+        facts, changes = {"phase": f"{locked.task}, {locked}"}, [audit.Change("erratum", None, text)]
+        place = locked.task.season
+        audit.record("erratum", actor=by, subject=locked, place=place, facts=facts, changes=changes)
     return Erratum(text=text, published_at=at)
 
 

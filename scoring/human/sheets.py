@@ -105,10 +105,9 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     """Order and codes of texts are drawn anew each time, since a known seed would tell whose a text is."""
     phase = drawn.phase
     with transaction.atomic():
-        sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by)
         human_evaluation = phase.task.task_type.human_evaluation
-        sheet.scales = as_values(human_evaluation.scales) if human_evaluation else {}
-        sheet.save(update_fields=["scales"])
+        scales = as_values(human_evaluation.scales) if human_evaluation else {}
+        sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by, scales=scales)
         stored = SheetInstance.objects.bulk_create(
             SheetInstance(
                 sheet=sheet,

@@ -320,8 +320,7 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
         for table, columns in tables.items():
             statement = f"COPY {_named(table, columns)} FROM STDIN"
             with (folder / f"{table}.copy").open("rb") as file, cursor.copy(statement) as rows:
-                while part := file.read(CHUNK):
-                    rows.write(part)
+                shutil.copyfileobj(file, rows, CHUNK)
             for sequence in connection.introspection.get_sequences(cursor, table):
                 column = _quoted(sequence["column"])
                 cursor.execute(

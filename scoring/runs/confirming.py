@@ -63,23 +63,12 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
         ResultConfirmation.objects.update_or_create(submission=submission, defaults={**numbers, **said})
         seasons.bump_version(phase.pk)
         earlier = before.message if before else ""
-        audit.record(
-            f"result-{state.value}",
-            actor=by,
-            subject=submission,
-            place=phase.task.season,
-            facts={
-                "number": submission.number,
-                "system": submission.system,
-                "team": submission.team,
-                "phase": phase,
-                "version": result.gold.number,
-            },
-            changes=[
-                audit.Change("result", before.state if before else None, state.value),
-                *([audit.Change("message", earlier or None, message or None)] if earlier != message else []),
-            ],
-        )
+        changes = [audit.Change("result", before.state if before else None, state.value)]
+        if earlier != message:
+            changes.append(audit.Change("message", earlier or None, message or None))
+        facts = {name: getattr(submission, name) for name in ("number", "system", "team", "phase")}
+        facts["version"], key, place = result.gold.number, f"result-{state.value}", phase.task.season
+        audit.record(key, actor=by, subject=submission, place=place, facts=facts, changes=changes)
     fresh = result_of(submission)
     assert fresh is not None
     return fresh
@@ -124,14 +113,9 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
 def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]) -> Phase:
     phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because", "confirmation_reopened"])
     seasons.bump_version(phase.pk)
-    audit.record(
-        f"confirmation-{verb}",
-        actor=by,
-        subject=phase,
-        place=phase.task.season,
-        facts={"phase": f"{phase.task}, {phase}"},
-        changes=[audit.Change(*change) for change in changes],
-    )
+    told, facts = [audit.Change(*change) for change in changes], {"phase": f"{phase.task}, {phase}"}
+    key, place = f"confirmation-{verb}", phase.task.season
+    audit.record(key, actor=by, subject=phase, place=place, facts=facts, changes=told)
     return phase
 
 

@@ -1,7 +1,5 @@
 """For those who run the site: its state, mails to send again, reports of abuse, figures for Prometheus."""
 
-from ipaddress import ip_address
-
 from django.conf import settings
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from citeboard.core.checks import is_loopback
 from citeboard.teams.models import User
 from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN, ReportForm
 from scoring.ops.site_state import exposition, site_state
@@ -90,7 +89,4 @@ def _is_local(request: HttpRequest) -> bool:
         return False
     if split_domain_port(request.get_host())[0] not in ("127.0.0.1", "localhost", "[::1]"):
         return False
-    try:
-        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(request.META.get("REMOTE_ADDR", ""))

@@ -132,7 +132,8 @@ class Pages:
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise
-                messages.error(request, refusal_in_words(refused))
+                faults = [refused] if isinstance(refused, Refused) else refused.messages
+                messages.error(request, " ".join(map(sentence, faults)))
                 return redirect(self._address(request, back, address, thing))
             if isinstance(answered, str):
                 messages.success(request, answered)
@@ -295,12 +296,6 @@ def to_job(request: SignedInRequest, thing: object, job: BackgroundJob) -> HttpR
 def sent(request: HttpRequest) -> dict[str, Any]:
     """What a form with a file is given, once it was sent."""
     return {"data": request.POST, "files": request.FILES} if request.method == "POST" else {}
-
-
-def refusal_in_words(refused: Refused | ValidationError) -> str:
-    if isinstance(refused, Refused):
-        return sentence(refused)
-    return " ".join(sentence(fault) for fault in refused.messages)
 
 
 def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:

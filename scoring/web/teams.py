@@ -227,19 +227,14 @@ propose = pages.does(team_acts.PROPOSE_MERGE, "team slug#merge")
 answer_proposal = pages.does(team_acts.ANSWER_MERGE, "team slug#merge")
 
 
-def _own_teams(request: HttpRequest, user: models.User) -> dict[str, Any]:
-    invitations = [
-        (invitation, membership.mailed_secret(invitation)) for invitation in membership.invitations_for(user)
-    ]
-    own_teams = access.teams_of(user).prefetch_related(Prefetch("memberships", access.members_in_order()))
-    return {"teams": own_teams, "invitations": invitations}
-
-
 teams = pages.fills(
     team_acts.FOUND,
     "teams/teams.html",
     at="name",
-    shows=_own_teams,
+    shows=lambda request, user: {
+        "teams": access.teams_of(user).prefetch_related(Prefetch("memberships", access.members_in_order())),
+        "invitations": [(row, membership.mailed_secret(row)) for row in membership.invitations_for(user)],
+    },
     pages=pages.signed_in,
     then=lambda request, user, team: redirect("team", team.slug),
 )

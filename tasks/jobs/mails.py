@@ -199,9 +199,8 @@ def _is_wanted(row: Notification | MailedInvitation) -> bool:
 
 
 def _is_refusal(trouble: Exception) -> bool:
-    if isinstance(trouble, SMTPRecipientsRefused):
-        return True
-    return isinstance(trouble, SMTPResponseException) and trouble.smtp_code in (550, 551, 552, 553, 554)
+    code = trouble.smtp_code if isinstance(trouble, SMTPResponseException) else None
+    return isinstance(trouble, SMTPRecipientsRefused) or code in (550, 551, 552, 553, 554)
 
 
 def _described(trouble: Exception) -> str:

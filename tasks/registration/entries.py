@@ -268,11 +268,8 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
     """The team's approved place in the season, held until the transaction ends; None if it has none."""
-    return (
-        Registration.objects.select_for_update()
-        .filter(season=phase.task.season_id, team=team, is_approved=True)
-        .first()
-    )
+    entries = Registration.objects.select_for_update().approved()
+    return entries.filter(season=phase.task.season_id, team=team).first()
 
 
 MAX_LENGTH = 30_000

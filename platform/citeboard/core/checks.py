@@ -18,7 +18,7 @@ FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 @register("environment")
 def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Cookies that travel in the clear are for one's own machine."""
-    if settings.INSECURE_HTTP and not _is_loopback(urlsplit(settings.BASE_URL).hostname or ""):
+    if settings.INSECURE_HTTP and not is_loopback(urlsplit(settings.BASE_URL).hostname or ""):
         return [
             Error(
                 f"CITEBOARD_INSECURE_HTTP is set although the site is reached as {settings.BASE_URL}",
@@ -58,7 +58,7 @@ def a_sweep_comes_before_a_lease_ends(app_configs: Any, **kwargs: Any) -> list[C
     return []
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:

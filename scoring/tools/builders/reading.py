@@ -109,8 +109,7 @@ def digest_of(corpus: Path) -> str:
     for path in [corpus] if corpus.is_file() else sorted(filter(Path.is_file, corpus.rglob("*"))):
         digest.update(f"{path.name}\n".encode())
         with path.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                digest.update(chunk)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()
 
 

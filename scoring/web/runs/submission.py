@@ -6,7 +6,6 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.core import storage
@@ -139,7 +138,7 @@ MAX_PAUSE = "5s"
 
 
 def _pause(run: Submission) -> str:
-    age = (now() - run.status_since).total_seconds()
+    age = (timezone.now() - run.status_since).total_seconds()
     return next((pause for seconds, pause in PAUSES.items() if age < seconds), MAX_PAUSE)
 
 
@@ -250,7 +249,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
 
 def confirming(run: Submission, viewer: object) -> dict[str, Any]:
     phase = run.phase
-    if not phase.confirms_results or now() < phase.closes or run.team_id is None:
+    if not phase.confirms_results or timezone.now() < phase.closes or run.team_id is None:
         return {}
     refused = why_not(phase)
     frozen = visibility.frozen_at(phase, visibility.audience_of(phase, viewer))

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.files.storage import Storage
 
-from citeboard.core.storage import CHUNK, FOLDERS, Entry
+from citeboard.core.storage import FOLDERS, Entry
 
 #: A site that goes on while it is copied gets files; so often what has come meanwhile is copied too.
 PASSES = 5
@@ -88,11 +88,8 @@ def copied(source: Storage, target: Storage, name: str) -> bool:
 
 
 def _digest(storage: Storage, name: str) -> str:
-    digest = hashlib.sha256()
     with storage.open(name) as stored:
-        while chunk := stored.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stored, "sha256").hexdigest()
 
 
 def _entries(storage: Any) -> Iterator[Entry]:
