@@ -24,18 +24,8 @@ from citeboard.core import api
 from citeboard.core.api import readable_anywhere
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
+from scoring.acts import rehearsal as acts
 from scoring.acts.declared import ROWS, Act, in_season, numbered
-from scoring.acts.rehearsal import (
-    GoldStep,
-    MadePhase,
-    Moved,
-    Rehearsal,
-    Said,
-    Told,
-    perform,
-    rehearsed,
-    season_of,
-)
 from scoring.api.serializers import form_of, mirror, serializer
 from scoring.background.kinds import ask_for_dry_runs
 from tasks.gold.content import Compared
@@ -107,19 +97,19 @@ class TooEarly(api.Closed):
 
 
 for _part, _meaning in {
-    Told: "What people would be told; `title` and `text` are the words of one of them.",
+    acts.Told: "What people would be told; `title` and `text` are the words of one of them.",
     Compared: "Instances of the version before and of the new one.",
-    MadePhase: "A phase of a season that would be made, in words.",
-    Moved: "A run that would count otherwise; rank and score are empty where it stands on no board.",
+    acts.MadePhase: "A phase of a season that would be made, in words.",
+    acts.Moved: "A run that would count otherwise; rank and score are empty where it stands on no board.",
 }.items():
     mirror(_part, _meaning)
 mirror(
-    GoldStep,
+    acts.GoldStep,
     "A new version of a split's gold.",
     findings=serializers.ListField(child=serializers.DictField(), help_text="Kind, count and names."),
 )
 RehearsalSerializer = mirror(
-    Rehearsal,
+    acts.Rehearsal,
     "What would be done and what would follow; nothing is done.",
     changes=serializers.ListField(child=serializers.DictField(), help_text="Key, before and after."),
     posted="How many posts to webhooks.",
@@ -143,9 +133,9 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     return is_asked
 
 
-def said_in(request: Request) -> Said:
+def said_in(request: Request) -> acts.Said:
     """A program is asked by no page; what touches confirmed results needs the name and the reason."""
-    return Said(None, GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)))
+    return acts.Said(None, GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)))
 
 
 def _or_rehearsal(answers: Any, label: str) -> Any:
@@ -303,14 +293,14 @@ def does(
         elif act.form is not None and act.form.mirrors:
             sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(sent)
         if is_dry_run(request):
-            rehearsal = rehearsed(act, thing, person(request), sent)
+            rehearsal = acts.rehearsed(act, thing, person(request), sent)
             if rehearsal.scorings:
-                jobs = ask_for_dry_runs(season_of(thing), rehearsal.scorings, person(request))
+                jobs = ask_for_dry_runs(acts.season_of(thing), rehearsal.scorings, person(request))
                 rehearsal.jobs = [
                     request.build_absolute_uri(reverse("api:background-job", args=[job.pk])) for job in jobs
                 ]
             return Response(RehearsalSerializer(rehearsal).data)
-        return gives(request, perform(act, thing, person(request), sent, said_in(request)))
+        return gives(request, acts.perform(act, thing, person(request), sent, said_in(request)))
 
     function.__doc__ = act.summary
     forbidden = {403: api.FORBIDDEN} if act.of is team_for_lead else {}

@@ -9,22 +9,12 @@ YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardField:
-    """A text, an address (``is_link``), a month or day (``is_date``), names between commas (``is_list``), or
-    one of ``values``. ``marked`` are the words by which a board marks a run that chose so. What
-    ``names_team`` may say whose the run is, and is shown only where the team's name is. The words are English
-    here; ``label``, ``help`` and ``choices`` have them in the language of who reads.
-    """
+class Asked:
+    """The words are English here; ``label`` and ``help`` have them in the language of who reads."""
 
     name: str
     english: str
     asks: str
-    values: Mapping[str, str] = field(default_factory=dict)
-    marked: Mapping[str, str] = field(default_factory=dict)
-    is_link: bool = False
-    is_date: bool = False
-    is_list: bool = False
-    max_length: int = 1000
 
     @property
     def label(self) -> str:
@@ -33,6 +23,21 @@ class CardField:
     @property
     def help(self) -> str:
         return gettext(self.asks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardField(Asked):
+    """A text, an address (``is_link``), a month or day (``is_date``), names between commas (``is_list``), or
+    one of ``values``. ``marked`` are the words by which a board marks a run that chose so. What
+    ``names_team`` may say whose the run is, and is shown only where the team's name is.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    marked: Mapping[str, str] = field(default_factory=dict)
+    is_link: bool = False
+    is_date: bool = False
+    is_list: bool = False
+    max_length: int = 1000
 
     @property
     def choices(self) -> dict[str, str]:

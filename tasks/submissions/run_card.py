@@ -20,7 +20,7 @@ from citeboard.core.words import listed
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import REPLACE_MINUTES
 from tasks.models import Phase, Submission, TeamFigure
-from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, CardField
+from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, Asked, CardField
 from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
@@ -249,23 +249,12 @@ def checked_details(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamMeasure:
+class TeamMeasure(Asked):
     """What a number is of; ``highest`` is the largest that can be meant, in ``unit``."""
 
-    name: str
-    english: str
     unit: str
     highest: float
-    asks: str
     is_cost: bool = True
-
-    @property
-    def label(self) -> str:
-        return _(self.english)
-
-    @property
-    def help(self) -> str:
-        return _(self.asks)
 
     @property
     def titled(self) -> str:
