@@ -279,6 +279,11 @@ def test_spans_are_matched_as_semeval_2013_does():
     assert found["iou"] == pytest.approx(2 * 2 / 8)
     assert value(built["strict_recall"], gold, [None]) == 0
     assert value(built["iou"], [spans(text)], [Spans()]) == 0
+    # Of an instance that does not count nothing is counted.
+    assert value(built["strict_precision"], [None, *gold], [Spans([(0, 3, "A")]), *answers]) == 1 / 4
+    # A third of the union is too little, whichever of the two begins first.
+    for first, second in (((0, 4, "A"), (2, 6, "A")), ((2, 6, "A"), (0, 4, "A"))):
+        assert value(built["iou"], [spans(text, first)], [Spans([second])]) == 0
     # Two that share enough with one are matched once.
     assert value(built["iou"], [spans(text, (0, 10, "A"), (5, 15, "A"))], [Spans([(0, 15, "A")])]) == 2 / 3
 
@@ -288,6 +293,7 @@ def test_spans_are_matched_as_semeval_2013_does():
     [
         # The first given span meets the nearer of the two, and the second the other.
         ([(0, 4), (7, 12)], [(0, 10), (9, 14)]),
+        ([(0, 7), (8, 16)], [(4, 12), (5, 8)]),
     ],
 )
 def test_under_type_the_closest_bounds_go_first(wanted, given):
