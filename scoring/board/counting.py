@@ -218,10 +218,11 @@ _CHOICES = {
     Phase.Counting.PRIORITY: _PRIORITY,
 }
 _CONTRASTIVE = f" UNION ALL {_EVERY.replace('{kind}', 'contrastive')}"
+#: With the sign SQLite does not go through all that was scored on this gold.
 _TEAMLESS = """
     UNION ALL
     SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
-    WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND e.team_id IS NULL
+    WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND +e.gold_id = %(gold)s AND e.team_id IS NULL
     AND s.status = %(scored)s AND s.kind IN (%(baseline)s, %(human)s) GROUP BY e.submission_id
 """
 #: Of a frozen board, what stood on it: what was withdrawn since stays, what organisers excluded goes.

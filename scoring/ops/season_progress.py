@@ -122,21 +122,26 @@ def failed_runs(season: Season) -> QuerySet[Submission]:
     later = Submission.objects.filter(
         phase=OuterRef("phase"), team=OuterRef("team"), number__gt=OuterRef("number"), status=Status.SCORED
     )
-    runs = Submission.objects.filter(~Exists(later), phase__task__season=season, status=Status.FAILED)
+    runs = Submission.objects.filter(
+        ~Exists(later), phase__task__season=season, has_failed=True, status=Status.FAILED
+    )
     return runs.select_related("phase__task", "team").order_by("-status_since", "-pk")
 
 
 def failed_rescorings(season: Season) -> QuerySet[Job]:
     newest = Gold.objects.filter(task=OuterRef("gold__task"), split=OuterRef("gold__split"))
-    jobs = Job.objects.filter(
+    jobs = Job.all_kinds.filter(
         ~Exists(newest.filter(number__gt=OuterRef("gold__number"))),
         submission__phase__task__season=season,
+        submission__has_failed=True,
         submission__status=Status.SCORED,
-        state=Job.State.FAILED,
+        # No equality, by which SQLite would go through all that ever failed.
+        state__contains=Job.State.FAILED,
     ).select_related("submission__phase__task", "submission__team", "gold")
     return jobs.order_by("-finished_at", "-pk")
 
 
 def acknowledged(season: Season) -> QuerySet[Acknowledgement]:
-    own = Acknowledgement.objects.holding().filter(submission__phase__task__season=season)
+    runs = Submission.objects.filter(pk=OuterRef("submission"), phase__task__season=season)
+    own = Acknowledgement.objects.holding().filter(Exists(runs))
     return own.select_related("submission__phase__task", "submission__team", "job__gold", "by")

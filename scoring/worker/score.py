@@ -312,6 +312,14 @@ def _tell_same_answers(evaluation: Evaluation) -> None:
         run.save(update_fields=["warnings"])
 
 
+def _mark_same_answers(evaluation: Evaluation) -> None:
+    """Once all can see it, as the same file (`tasks.submissions.submit`)."""
+    same = {name: getattr(evaluation, name) for name in ("answers_digest", "gold", "rules")}
+    alike = Evaluation.objects.filter(**same, team__isnull=False).exclude(answers_digest="")
+    if alike.exclude(team=evaluation.team_id).exists():
+        Submission.objects.filter(pk__in=alike.values("submission")).update(is_alike=True)
+
+
 def read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
     """What a run says of itself that nobody has read yet. Raises RunFailed."""
     try:
@@ -395,6 +403,7 @@ def record_scores(
                 storage.statistics.delete(f"{folder}/{other}")
 
     transaction.on_commit(forget_earlier_attempts, robust=True)
+    transaction.on_commit(partial(_mark_same_answers, evaluation), robust=True)
     transaction.on_commit(lambda: board_orders.ask(evaluation.phase_id, evaluation.rules), robust=True)
     return evaluation
 

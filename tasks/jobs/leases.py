@@ -121,6 +121,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
             if has_moved:
+                _unmark_earlier(job.submission)
                 seconds = (database_now() - job.submission.submitted_at).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
         bump_version(job.submission.phase_id)
@@ -175,6 +176,7 @@ def fail(job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False)
                 # What replaces one after the end is not replaced again, or there would be no end.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
+        Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
         if status == Status.FAILED:
             tell_failed(job, has_problems=bool(problems))
         bump_version(job.submission.phase_id)
@@ -208,6 +210,12 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         missing = runs.exclude(UNWRITTEN).annotate(queued=Count("jobs", filter=wanted))
         missing = missing.filter(queued__lt=len(rules)).select_related("phase__task").order_by("pk")
         return [job for run in missing[:most] for job in create_jobs(run, gold)]
+
+
+def _unmark_earlier(scored: Submission) -> None:
+    """What failed of its team before organisers need not look at any more."""
+    earlier = Submission.objects.filter(phase=scored.phase_id, team=scored.team_id, number__lt=scored.number)
+    earlier.filter(has_failed=True, status=Status.FAILED).update(has_failed=False)
 
 
 def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "", **facts: object) -> bool:

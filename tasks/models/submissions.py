@@ -131,6 +131,15 @@ class Submission(models.Model):
         12, choices=Exclusion, help_text="Set by organisers: the run stands on no board, whatever its score."
     )
     exclusion_reason = models.TextField(blank=True, default="", db_default="", help_text="Its team reads it.")
+    # Of those alone of which it is so it is asked whether organisers are to look at them.
+    is_alike = models.BooleanField(
+        default=False, db_default=False, help_text="Another team sent the same file, or the same answers."
+    )
+    has_failed = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A job of it failed, and no later run of its team was scored.",
+    )
 
     class Meta:
         ordering = ["-submitted_at", "-id"]
@@ -144,6 +153,8 @@ class Submission(models.Model):
                 fields=["phase", "submitted_at", "id", "status", "team", "size"], name="submission_by_day"
             ),
             models.Index(fields=["sha256", "team"], name="submission_same_file"),
+            models.Index(fields=["phase"], condition=Q(is_alike=True), name="submission_alike"),
+            models.Index(fields=["phase", "status"], condition=Q(has_failed=True), name="submission_failed"),
         ]
         constraints = [
             UniqueConstraint(fields=["phase", "team", "number"], name="submission_number_once_a_team"),

@@ -231,6 +231,7 @@ def queue_run(
         **facts,
     )
     run_card.keep_figures(submission, said.figures)
+    transaction.on_commit(partial(_mark_same_file, submission), robust=True)
     if replaced is not None:
         Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
     if unread is not None:
@@ -242,6 +243,13 @@ def queue_run(
     if phase.counting == Phase.Counting.PRIORITY and submission.kind == Submission.Kind.PRIMARY:
         run_acts.give_priority(submission, place)
     return submission
+
+
+def _mark_same_file(run: Submission) -> None:
+    """Once all can see it: of two that are sent at once neither would see the other before."""
+    same = Submission.objects.filter(sha256=run.sha256, team__isnull=False)
+    if same.exclude(team=run.team_id).exists():
+        same.update(is_alike=True)
 
 
 @dataclass(frozen=True, kw_only=True)

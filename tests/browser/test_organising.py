@@ -65,7 +65,7 @@ def make_organised_scene() -> Scene:
     Season.objects.filter(pk=season.pk).update(registration="approval")
     announce(season=season, text="The evaluation begins **on Monday**.", by=organiser)
     factories.make_submission(
-        phase=scene.phase, team=scene.team, status="failed", reason="It ran out of memory."
+        phase=scene.phase, team=scene.team, status="failed", has_failed=True, reason="It ran out of memory."
     )
     waiting = factories.make_team(name="Newcomers", lead=scene.reader)
     Registration.objects.create(season=season, team=waiting, is_approved=False)

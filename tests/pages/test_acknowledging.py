@@ -105,7 +105,7 @@ def test_a_note_that_is_too_long_is_refused(client, organiser, phase, failed):
 
 
 def test_a_scoring_that_failed_is_acknowledged_apart_from_its_run(client, organiser, phase):
-    run = boards.scored_run(phase, boards.make_team(phase, "Bo"), 0.5, system="beta")
+    run = boards.scored_run(phase, boards.make_team(phase, "Bo"), 0.5, system="beta", has_failed=True)
     job = create_jobs(run, Gold.objects.get())[0]
     Job.objects.filter(pk=job.pk).update(state="failed", reason=REASON, finished_at=timezone.now())
     assert "Scored runs that could not be scored again 1" in attention(client, phase)

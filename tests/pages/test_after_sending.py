@@ -7,7 +7,7 @@ from citeboard.core import storage
 from citeboard.core.audit import about
 from scoring.web.organise.attention import concerns
 from tasks.jobs import engine, leases
-from tasks.models import Phase, Submission
+from tasks.models import Gold, Job, Phase, Submission
 from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.scoring import boards
@@ -117,12 +117,45 @@ def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_
     assert "gold v1: done" not in client.get(reverse("submission", args=[run.pk])).content.decode()
 
 
-def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(run):
+def told(season) -> dict[str, int]:
+    return {concern.name: concern.total for concern in concerns(season)}
+
+
+def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        run = factories.make_submission(content=factories.run_bytes())
+        factories.make_submission(phase=run.phase, team=run.team, content=factories.run_bytes())
     season = run.phase.task.season
-    same = factories.make_submission(phase=run.phase, team=run.team)
-    Submission.objects.filter(pk=same.pk).update(sha256=run.sha256)
-    assert "same-files" not in [concern.name for concern in concerns(season)]
-    other = factories.make_submission(phase=run.phase)
-    Submission.objects.filter(pk=other.pk).update(sha256=run.sha256)
-    [concern] = [concern for concern in concerns(season) if concern.name == "same-files"]
-    assert concern.total == 3
+    assert "same-files" not in told(season)
+    with django_capture_on_commit_callbacks(execute=True):
+        other = factories.make_submission(phase=run.phase, content=factories.run_bytes())
+    assert told(season)["same-files"] == 3
+    Submission.objects.filter(pk=other.pk).update(status="cancelled")
+    assert "same-files" not in told(season)
+
+
+def ended(run, how, *given):
+    assert how(engine.claim(run.jobs.earliest("pk").pk, "worker"), *given)
+
+
+def test_a_run_that_failed_is_pointed_out_until_a_later_one_of_its_team_is_scored():
+    failed = factories.make_submission()
+    season, more = failed.phase.task.season, {"phase": failed.phase, "team": failed.team}
+    ended(failed, leases.fail, "It ran out of memory.")
+    assert told(season)["failed-runs"] == 1
+    ended(factories.make_submission(phase=failed.phase), leases.complete, lambda: None)
+    assert told(season)["failed-runs"] == 1
+    ended(factories.make_submission(**more), leases.complete, lambda: None)
+    assert "failed-runs" not in told(season)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_rules_under_which_a_scored_run_failed_are_pointed_out_whichever_ended_first(is_first):
+    run = factories.make_submission()
+    other = Job.objects.create(submission=run, gold=Gold.objects.get(), rules="other", options_digest="d")
+    if is_first:
+        leases.fail(engine.claim(other.pk, "worker"), "It ran out of memory.")
+    ended(run, leases.complete, lambda: None)
+    if not is_first:
+        leases.fail(engine.claim(other.pk, "worker"), "It ran out of memory.")
+    assert told(run.phase.task.season)["failed-rescorings"] == 1

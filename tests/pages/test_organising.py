@@ -108,7 +108,7 @@ def test_failed_runs_stand_first_with_their_reasons(client, phase):
 
 
 def test_a_scored_run_that_could_not_be_scored_again_is_told(client, phase):
-    run = boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5, system="Owl")
+    run = boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5, system="Owl", has_failed=True)
     newer = boards.make_gold(phase, 2)
     Job.objects.create(
         submission=run, gold=newer, rules="corrected", options_digest="d", sets_status=True, state="failed",

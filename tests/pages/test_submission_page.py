@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from citeboard.core import audit
 from citeboard.teams.models import User
+from scoring.web.organise.attention import concerns
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 from tests import factories
@@ -66,7 +67,9 @@ def test_what_the_task_does_not_give_is_no_oddity_of_a_run(client, scored):
     assert "Notes on this run" not in page
 
 
-def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored(client, waiting):
+def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored_and_organisers_of_others(
+    client, waiting, django_capture_on_commit_callbacks
+):
     score(waiting)
     lines = [json.dumps(dict(reversed(line.items()))) for line in factories.answers()]
     content = "\r\n".join(lines).encode()
@@ -74,10 +77,13 @@ def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored
     theirs = factories.make_submission(phase=waiting.phase, content=content + b" ")
     told = f"the same answers were sent before in another file, as run {waiting.number}"
     assert told not in show(client, again)
-    for run in (again, theirs, again):
-        score(run)
+    with django_capture_on_commit_callbacks(execute=True):
+        for run in (again, theirs, again):
+            score(run)
     assert show(client, again).count(told) == 1
     assert theirs.warnings == []
+    [concern] = [each for each in concerns(waiting.phase.task.season) if each.name == "same-files"]
+    assert concern.total == 3
 
 
 def test_where_teams_choose_none_chosen_is_said(client, scored):

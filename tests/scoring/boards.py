@@ -43,6 +43,7 @@ def make_run(phase: Phase, team: Team | None, status: str = "scored", **fields) 
         "system": f"system-{number}",
         "kind": "primary" if team else "baseline",
         "submitted_at": START + dt.timedelta(minutes=number),
+        "has_failed": status == "failed",
     } | fields
     return Submission.objects.create(
         phase=phase, team=team, number=number, file="f", filename="run.jsonl", sha256="0" * 64, size=1,

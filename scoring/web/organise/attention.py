@@ -7,7 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import Any, Self
 
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
@@ -19,6 +20,7 @@ from scoring.board.standings import standings
 from scoring.models import Evaluation
 from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.gold.early import kept_back
+from tasks.jobs import tallies
 from tasks.jobs.queue_choice import why_unserved
 from tasks.models import (
     Acknowledgement,
@@ -30,6 +32,7 @@ from tasks.models import (
     Registration,
     Season,
     Submission,
+    Tallied,
 )
 from tasks.models.run_cards import COSTS, METHOD
 from tasks.notifications.events import AHEAD
@@ -178,10 +181,12 @@ def _changed_before_the_end(season: Season) -> Concern:
 
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
-    baselines = scored.filter(kind=Submission.Kind.BASELINE)
-    phases = _phases(season).filter(Exists(scored), ~Exists(baselines), closes__gt=now())
+    phases = _phases(season).filter(Exists(scored), closes__gt=now())
+    # What is of no team is little, but not for SQLite, which would go through all that is scored.
+    baselines = Submission.objects.filter(phase__in=phases, team=None, kind=Submission.Kind.BASELINE)
+    have = {phase for phase, status in baselines.values_list("phase", "status") if status == Status.SCORED}
     words = _("No baseline stands on the board, so that nobody can tell what a score is worth.")
-    lines = [_phase_line(phase, "organise-baselines", words) for phase in phases]
+    lines = [_phase_line(phase, "organise-baselines", words) for phase in phases if phase.pk not in have]
     return Concern.of("no-baseline", _("Boards without a baseline"), lines)
 
 
@@ -252,20 +257,12 @@ def _columns_without_value(season: Season) -> Concern:
 
 def _same_files(season: Season) -> Concern:
     """The same bytes, or the same answers in others, from several teams, in whichever phases of a task."""
-    runs = _runs(season).filter(team__isnull=False).exclude(sha256="").exclude(status=Status.CANCELLED)
-    # One look along each index, so that only those are compared that can be meant.
-    digests = Submission.objects.exclude(team=None).order_by().values("sha256")
-    shared = digests.annotate(teams=Count("team", distinct=True)).filter(teams__gt=1).values("sha256")
-    others = runs.filter(sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task"))
-    scored = Evaluation.objects.filter(phase__task__season=season, team__isnull=False)
-    scored = scored.exclude(answers_digest="").exclude(submission__status=Status.CANCELLED)
-    answers = Evaluation.objects.order_by().values("answers_digest").annotate(n=Count("*")).filter(n__gt=1)
-    alike = scored.filter(
-        answers_digest=OuterRef("answers_digest"), gold=OuterRef("gold"), rules=OuterRef("rules")
-    )
-    copied = scored.filter(answers_digest__in=answers.values("answers_digest"))
-    copied = copied.filter(Exists(alike.exclude(team=OuterRef("team"))))
-    same_bytes = runs.filter(Exists(others.exclude(team=OuterRef("team"))), sha256__in=shared)
+    runs = _runs(season).filter(is_alike=True).exclude(status=Status.CANCELLED)
+    others = runs.filter(sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task")).exclude(sha256="")
+    same_bytes = runs.filter(Exists(others.exclude(team=OuterRef("team"))))
+    scored = Evaluation.objects.filter(submission__in=runs.values("pk")).exclude(answers_digest="")
+    alike = scored.filter(**{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")})
+    copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
     # Looked for once: both databases would do it for each way in which a run may be one of them.
     found = {*same_bytes.values_list("pk", flat=True), *copied.values_list("submission", flat=True)}
     same = runs.filter(pk__in=found).order_by("sha256", "submitted_at")
@@ -374,18 +371,17 @@ def _unserved_queues(season: Season) -> Concern:
 
 
 def _teams_without_score(season: Season) -> Concern:
-    if not any(phase.opens <= now() for phase in _phases(season)):
+    phases = _phases(season)
+    if not any(phase.opens <= now() for phase in phases):
         return Concern.of("teams-without-score", "", ())
-    scored = Submission.objects.filter(
-        phase__task__season=season, team=OuterRef("team"), status=Status.SCORED
+    own = Tallied.objects.filter(what=tallies.RUNS, phase__in=phases.values("pk"), team=OuterRef("team"))
+    scored, moving, failed = (
+        Coalesce(own.filter(state__in=states).values("team").annotate(n=Sum("number")).values("n"), 0)
+        for states in ([Status.SCORED], Submission.MOVING, [Status.FAILED])
     )
-    here = Q(team__submissions__phase__task__season=season)
-    moving = Count("team__submissions", filter=here & Q(team__submissions__status__in=Submission.MOVING))
-    failed = Count("team__submissions", filter=here & Q(team__submissions__status=Status.FAILED))
-    entries = Registration.objects.filter(season=season).approved().exclude(Exists(scored))
-    with_runs = entries.annotate(moving=moving, failed=failed).order_by("team__name")
+    entries = Registration.objects.filter(season=season).approved().alias(scored=scored).filter(scored=0)
     lines = []
-    rows = with_runs.values_list("team__name", "team__slug", "moving", "failed")
+    rows = entries.order_by("team__name").values_list("team__name", "team__slug", moving, failed)
     for name, slug, on_the_way, lost in rows[:SHOWN]:
         so_far = [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}] if on_the_way else []
         so_far += [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
