@@ -125,8 +125,7 @@ def progress(request: Request, season: Season) -> season_progress.Progress:
 def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     """Every run of a season as CSV, with the number that ranks it; for organisers and helpers."""
     runs = Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
-    content = runs_csv(runs.order_by("-submitted_at", "-id"))
-    response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(runs_csv(runs), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{season.slug}-runs.csv"'
     return response
 

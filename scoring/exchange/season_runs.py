@@ -1,15 +1,16 @@
 """The runs of a season to take away: all of them as a table, and those that count as files."""
 
+import datetime as dt
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from citeboard.core import storage
 from citeboard.core.plain_text import plain
@@ -17,7 +18,7 @@ from citeboard.core.templatetags.page import iso
 from scoring.board.exports import csv_text
 from scoring.board.standings import Board
 from scoring.exchange.results import file_name, zip_entry
-from scoring.models import OF_RANKING, Score
+from scoring.models import OF_RANKING, Evaluation, Score
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 
@@ -30,13 +31,32 @@ AT_ONCE = 500
 
 
 def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
-    """In pieces: a season may have had a hundred thousand."""
+    """In pieces, the newest first: a season may have had a hundred thousand."""
     yield csv_text(HEADS)
-    ordered = runs.iterator(chunk_size=AT_ONCE)
-    while listed := list(islice(ordered, AT_ONCE)):
-        scores = ranking_scores(listed)
-        lines = (_line(run, scores.get(run.pk)) for run in listed)
-        yield csv_text(*(map(plain, line) for line in lines))
+    lines = (_line(run, score) for run, score in _with_scores(runs))
+    while listed := list(islice(lines, AT_ONCE)):
+        yield csv_text(*(map(plain, line) for line in listed))
+
+
+def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]:
+    """Runs and scores are read once each, in one order; by pieces, all scores would be read for each."""
+    ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=AT_ONCE)
+    found = Score.objects.filter(OF_RANKING, evaluation__submission__in=runs).annotate(
+        run=F("evaluation__submission_id"),
+        sent=F("evaluation__submission__submitted_at"),
+        rules=F("evaluation__rules"),
+    )
+    by_run = found.order_by("-sent", "-run", "evaluation__gold__number", "evaluation_id")
+    scores = by_run.iterator(chunk_size=AT_ONCE)
+    score = next(scores, None)
+    for run in ordered:
+        newest = None
+        # Of a run that has gone since they were asked for there are scores too.
+        while score and (score.sent, score.run) >= (run.submitted_at, run.pk):
+            if score.run == run.pk and score.rules in run.phase.task.rules[:1]:
+                newest = score
+            score = next(scores, None)
+        yield run, newest
 
 
 def _line(run: Submission, score: Score | None) -> Iterator[object]:
@@ -72,12 +92,11 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
     return archive
 
 
-def ranking_scores(runs: list[Submission]) -> dict[int, Score]:
+def ranking_scores(runs: Sequence[Submission], at: dt.datetime | None = None) -> dict[int, Score]:
+    """By run, under the newest gold that it has; as known at an instant, or now."""
     first = {run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules}
-    scores = (
-        Score.objects.filter(OF_RANKING, evaluation__submission__in=list(first))
-        .select_related("evaluation")
-        .order_by("evaluation__gold__number", "evaluation_id")
-    )
-    by_run = ((score.evaluation.submission_id, score) for score in scores)
+    known = Evaluation.objects.known_at(at).filter(submission__in=list(first))
+    found = Score.objects.filter(OF_RANKING, evaluation__in=known).select_related("evaluation")
+    ordered = found.order_by("evaluation__gold__number", "evaluation_id")
+    by_run = ((score.evaluation.submission_id, score) for score in ordered)
     return {run: score for run, score in by_run if score.evaluation.rules == first[run]}

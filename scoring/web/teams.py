@@ -24,8 +24,8 @@ from scoring.board.charts import history
 from scoring.board.formatting import interval, metric_label, score_text
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
 from scoring.exchange.atom import ATOM, system_feed, team_feed
+from scoring.exchange.season_runs import ranking_scores
 from scoring.figures import Measured
-from scoring.models import OF_RANKING, Evaluation, Score
 from scoring.runs.team_view import as_told
 from scoring.web import pages
 from tasks.gold.secrecy import shows_scores
@@ -67,7 +67,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     audience = visibility.audience_of(phase, request.user)
     sees_scores = shows_scores(phase) or audience in visibility.RUNS_THE_SEASON
     at = visibility.frozen_at(phase, audience)
-    scores = _ranking_scores(phase, runs, at) if sees_scores else {}
+    scores = ranking_scores(runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
     stands = _on_board(phase, runs[0].team, at) if sees_scores else frozenset[int]()
@@ -89,15 +89,6 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
         "quota": quota(phase, runs[0].team) if phase.is_open() else None,
         "figure": history(points, metric_label(metric), scale) if len(points) >= MIN_IN_CHART else None,
     }
-
-
-def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | None) -> dict[int, Score]:
-    if not phase.task.rules:
-        return {}
-    known = Evaluation.objects.known_at(at).filter(submission__in=runs, rules=phase.task.ranking_rules)
-    found = Score.objects.filter(OF_RANKING, evaluation__in=known).select_related("evaluation")
-    ordered = found.order_by("evaluation__gold__number", "evaluation_id")
-    return {score.evaluation.submission_id: score for score in ordered}
 
 
 def _on_board(phase: Phase, team: models.Team, at: dt.datetime | None) -> frozenset[int]:

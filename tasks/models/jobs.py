@@ -130,7 +130,7 @@ class Job(models.Model):
             ),
             models.Index(fields=["season", "priority", "started_at"], name="job_begun"),
             models.Index(fields=["season", "priority", "team", "turn"], name="job_turn"),
-            models.Index(fields=["state", "lease_expires_at"]),
+            models.Index(fields=["state", "finished_at"], name="job_finished"),
             models.Index(fields=["started_at"]),
             models.Index(fields=["kind", "state", "due_at"], name="job_due"),
         ]

@@ -1,6 +1,7 @@
 """Django's admin, for what is rare: facts are read there and changed nowhere, secrets are not shown."""
 
 import io
+import re
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -17,6 +18,7 @@ from citeboard.teams.models import Team, Token, User
 from scoring.models import Evaluation, Paper, Reported, Score
 from tasks.models import Gold, Job, Registration, Submission
 from tests import factories
+from tests.growth.seasons import make_waiting
 from tests.scoring import boards
 from tests.scoring.publications import write
 
@@ -75,6 +77,22 @@ def test_facts_are_neither_added_nor_changed_nor_deleted(client, something, mode
     assert client.post(address(model, "change", row.pk), {"_save": "Save"}).status_code == 403
     assert client.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
     assert model.objects.values().get(pk=row.pk) == before
+
+
+def test_a_list_of_many_says_that_there_are_more_and_is_read_to_its_end(client, staff, monkeypatch):
+    monkeypatch.setattr(admin.site._registry[Submission], "list_per_page", 2)
+    make_waiting(factories.make_phase(), 25, 1)
+
+    def told(**asked):
+        page = client.get(address(Submission, "changelist"), asked).content.decode()
+        return re.findall(r">(System \d+)<", page), re.findall(r"([\d+]+) submissions?\s", page)
+
+    pages = [told(p=number) for number in range(1, 14)]
+    assert sorted(system for systems, _ in pages for system in systems) == sorted(
+        f"System {number}" for number in range(25)
+    )
+    assert [number for _, [number] in pages] == ["20+", "22+", "24+", *["25"] * 10]
+    assert told(q="System 1")[1] == ["12"]
 
 
 def test_scores_are_shown_with_their_run_and_stay(client, something):

@@ -5,9 +5,10 @@ import io
 import zipfile
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
-from tasks.models import Organiser
+from tasks.models import Organiser, Submission
 from tests import factories
 from tests.scoring import boards
 
@@ -47,6 +48,36 @@ def test_every_run_has_a_line_with_its_state_and_number(client, phase, organiser
     assert (
         client.get(f"/api/v1/seasons/{phase.task.season.slug}/runs/").getvalue().decode().count("\r\n") == 3
     )
+
+
+def test_the_number_of_a_line_is_of_the_newest_gold_and_the_rules_that_rank(client, phase, organiser):
+    older = phase.task.gold.get()
+    team = factories.make_team(season=phase.task.season)
+    runs = [scored(phase, team, value) for value in (0.25, 0.5, 0.75)]
+    newer = factories.make_gold(phase=phase, citances=factories.CITANCES[:-1])
+    boards.score(runs[0], 0.125, gold=newer)
+    boards.score(runs[1], 0.375, gold=newer, rules="official")
+    boards.score(runs[1], 0.625, gold=older, rules="official")
+    assert numbers(client, phase) == ["0.75", "0.5", "0.125"]
+
+
+def test_a_run_that_is_another_meanwhile_leaves_the_others_their_numbers(client, phase, organiser):
+    team = factories.make_team(season=phase.task.season)
+    _, changed, _ = (scored(phase, team, value) for value in (0.25, 0.5, 0.75))
+
+    def change(execute, sql, *rest):
+        if sql.startswith('SELECT "tasks_submission"'):
+            Submission.objects.filter(pk=changed.pk).update(status="withdrawn")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(change):
+        assert numbers(client, phase, status="scored") == ["0.75", "0.25"]
+
+
+def numbers(client, phase, **asked):
+    where = reverse("organise-runs-csv", args=[phase.task.season.slug])
+    text = client.get(where, asked).getvalue().decode()
+    return [row["value"] for row in csv.DictReader(io.StringIO(text))]
 
 
 def test_the_zip_holds_the_files_that_count_and_no_others(client, phase, organiser):

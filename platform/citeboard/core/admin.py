@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import PAGE_VAR
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -10,6 +11,10 @@ from django.http import HttpRequest
 from citeboard.core import audit, words
 from citeboard.core.audit import NotRestored, restore
 from citeboard.core.models import AuditEntry
+from citeboard.core.query import whole_number
+
+#: Pages that are counted of a list, this one among them.
+PAGES = 10
 
 if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
@@ -51,9 +56,25 @@ class NotedAdmin(CreatedElsewhere):
             self.delete_model(request, row)
 
 
+class OrMore(int):
+    """So many have been counted, and there are others."""
+
+    def __str__(self) -> str:
+        return f"{int(self)}+"
+
+
 class FactsAdmin(CreatedElsewhere):
-    # Of many they are counted once, as far as they are listed.
     show_full_result_count = False
+
+    def get_paginator(
+        self, request: HttpRequest, queryset: Any, per_page: int, *args: Any, **options: Any
+    ) -> Any:
+        """Of many rows no more are counted than some pages from the one that is read hold."""
+        most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + PAGES - 1)
+        number = queryset.order_by()[: most + 1].count()
+        paginator = super().get_paginator(request, queryset, per_page, *args, **options)
+        paginator.count = number if number <= most else OrMore(most)
+        return paginator
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
