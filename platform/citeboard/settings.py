@@ -511,14 +511,13 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-_IN_MEMORY = f"{_BACKENDS}.locmem.LocMemCache"
 # Of a site without Redis; they also stand in where there is one, while it is away.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
     # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
     # it holds nothing else, so that no number of requests can push a count out.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
     # What follows from scores and takes long to find: ranks, tests, counts of labels.
-    "results": {"BACKEND": _IN_MEMORY, "LOCATION": "results"},
+    "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
     # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
     "queue": {"BACKEND": f"{_BACKENDS}.filebased.FileBasedCache", "LOCATION": DATA_DIR / "queue"},
 }
@@ -534,7 +533,7 @@ CACHES: dict[str, dict[str, Any]] = {
     for name, own in _OWN_CACHES.items()
 } | {
     # Pages as visitors get them; so many in each process.
-    "pages": {"BACKEND": _IN_MEMORY, "LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 300}},
+    "pages": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 300}},
     # Boards as they were computed, for other views of them and for who is signed in; so many in each process.
     "boards": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "boards", "OPTIONS": {"MAX_ENTRIES": 48}},
 }

@@ -3,6 +3,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from citeboard.core import health, legal_pages, middleware
+from scoring.web import urls as pages
 
 handler400 = "citeboard.core.errors.bad_request"
 handler500 = "citeboard.core.errors.server_error"
@@ -11,8 +12,7 @@ urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
     path("api/", include("citeboard.api")),
-    path("", include("scoring.web.organise.urls")),
-    path("", include("scoring.web.urls")),
+    *pages.urlpatterns,
     path("language/<slug:code>/", middleware.choose, name="language"),
     path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
     path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),

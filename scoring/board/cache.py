@@ -7,11 +7,11 @@ from functools import partial
 from django.conf import settings
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
-from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.cache import get_conditional_response
 from django.utils.timezone import now
 from django.utils.translation import get_language
 
-from citeboard.core import instruments, legal_pages
+from citeboard.core import instruments
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.board.counting import organisers_in_teams
@@ -66,7 +66,7 @@ def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -
 def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
     """A strong validator. Parameters that no view reads change no page, so they are no part of it."""
     part = bool(request.headers.get("HX-Request"))
-    foot = [notice.name for notice in legal_pages.notices()]
+    foot = settings.PRIVACY_NOTICE, settings.IMPRINT
     return f'"{digest_of(facts, request.path, query, part, get_language(), release(), foot)}"'
 
 
@@ -95,18 +95,18 @@ def answered(
         return HttpResponse(_made(body), content_type=content_type)
     response = get_conditional_response(request, etag=tag)
     if response is None or response.status_code != 304:
-        page, tag = _kept(request, tag, body, hides, seconds)
-        response = get_conditional_response(request, etag=tag) or HttpResponse(
-            page, content_type=content_type
-        )
-        response["ETag"] = tag
+        page, own_tag = _kept(request, tag, body, hides, seconds)
+        if own_tag != tag:
+            response = get_conditional_response(request, etag=own_tag)
+        response = response or HttpResponse(page, content_type=content_type)
+        response["ETag"] = own_tag
     else:
         instruments.PAGES.labels("reader").inc()
     if _person(request) is None:
         response["Cache-Control"] = "no-cache"
     elif is_public:
         response["Cache-Control"] = "private, no-cache"
-    patch_vary_headers(response, ["Cookie", "HX-Request"])
+    response["Vary"] = "Cookie, HX-Request"
     return response
 
 

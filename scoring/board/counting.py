@@ -164,10 +164,12 @@ _MODELS = (
     AuditEntry, Evaluation, Gold, GoldOverlap, ManualMeasure, Membership, Organiser, Phase, Registration,
     Score, Season, Submission, Task, Team, TeamFigure,
 )  # fmt: skip
+_OF_SQLITE, _OF_POSTGRESQL = ("GROUP_CONCAT", "JSON_ARRAY"), ("STRING_AGG", "JSON_BUILD_ARRAY")
+_FUNCTIONS = _OF_POSTGRESQL if connection.vendor == "postgresql" else _OF_SQLITE
 _NAMES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
     for model in _MODELS
-} | {"joined": "STRING_AGG" if connection.vendor == "postgresql" else "GROUP_CONCAT"}
+} | dict(zip(("joined", "listed"), _FUNCTIONS, strict=True))
 _with_names = cache(partial(str.format, **_NAMES))
 #: The statements below are the same for SQLite and PostgreSQL; what is put together in them are names of our
 #: own tables, and values are parameters. By hand since the ORM takes longer to write them than the database
@@ -258,7 +260,7 @@ SELECT {joined}(place, ',') FROM (
 """
 _ROWS = (("p", Phase), ("t", Task), ("s", Season))
 #: The declared settings that boards follow from, as the database has them, and which of their instants came.
-_SHOWN = [f"COALESCE({t}.{name}, NULL)" for t, model in _ROWS for name in model.settings_that("on_board")]
+_SHOWN = [f"{table}.{name}" for table, model in _ROWS for name in model.settings_that("on_board")]
 _COME = [
     f"{table}.{name} <= %(now)s"
     for table, model in _ROWS
@@ -299,7 +301,8 @@ FROM {gold} g LEFT JOIN {goldoverlap} x ON x.gold_id = g.id WHERE g.task_id = p.
 """
 _FACTS = (
     """
-SELECT p.id, p.version, p.confirmation_ended_at, ({places}), ({others}), ({versions}), {shown}
+SELECT p.id, p.version, p.confirmation_ended_at, ({places}), ({others}), ({versions}),
+CAST({listed}({shown}) AS TEXT)
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """.replace("{places}", _PLACES.replace("%(season)s", "s.id"))
@@ -354,8 +357,7 @@ def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
 
 def _first_row(statement: str, values: dict[str, str | int]) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
-        at = connection.ops.adapt_datetimefield_value(now())
-        cursor.execute(_with_names(statement), values | {"now": at})
+        cursor.execute(_with_names(statement), values | {"now": now()})
         row: tuple[Any, ...] | None = cursor.fetchone()
     return row
 

@@ -1,4 +1,4 @@
-"""The pages for readers and participants; those of organisers are in `organise`."""
+"""The site's pages; those of organisers are listed in `organise`."""
 
 from django.urls import include, path
 
@@ -6,6 +6,7 @@ from scoring.acts.runs import CHANGES
 from scoring.exchange.formats import FORMATS
 from scoring.web import account, annotate, guides, harvesting, operate, teams
 from scoring.web.boards import board, classes, files, sections, standing
+from scoring.web.organise import urls as organise
 from scoring.web.pages import in_forms, page
 from scoring.web.runs import compare, instances, submission, upload
 from scoring.web.seasons import messages, overview, papers, trying
@@ -57,6 +58,7 @@ of_phase = [
 
 urlpatterns = [
     # Addresses are tried in this order, and most that are asked for are those of boards.
+    path("seasons/<slug:season>/organise/", include(organise.of_season)),
     # A phase cannot have this slug.
     page("seasons/<slug:season>/<slug:task>/published/", papers.published, "published"),
     path("seasons/<slug:season>/<slug:task>/<slug:phase>/", include(of_phase)),
@@ -163,4 +165,5 @@ urlpatterns = [
     page("teams/<slug:slug>/results.atom", teams.team_results_feed, "team-feed"),
     page("teams/<slug:slug>/systems/<slug:system>/", teams.team_system, "team-system"),
     page("teams/<slug:slug>/systems/<slug:system>/results.atom", teams.team_system_feed, "team-system-feed"),
+    *organise.urlpatterns,
 ]

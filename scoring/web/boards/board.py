@@ -55,7 +55,7 @@ from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
 #: In a frame, for what a reader chooses; nobody else knows these words, which are in no page that is sent.
-PLACES = {name: secrets.token_hex() for name in ("address", "newest_href", "standings")}
+PLACES = {name: secrets.token_hex() for name in ("address", "newest_href", "standings", "content")}
 
 
 @require_safe
@@ -74,7 +74,8 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
             )  # fmt: skip
 
         def page() -> str:
-            return _in_frame(request, everybodys(), query)
+            # Of these the first two are which phase it is, and its scores.
+            return _in_frame(request, everybodys(), query, facts[2:])
 
         def hides() -> bool:
             return visibility.hides_activity(everybodys().phase, public)
@@ -131,8 +132,10 @@ def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> d
     return {**place_of(facts.phase), "page": page}
 
 
-def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery) -> str:
-    """Of another view only what a reader's choices change is rendered; the page around it was before."""
+def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery, settings: object) -> str:
+    """Of another view only what a reader's choices change is rendered; the page around it was before, and
+    what ``settings`` alone decide before the score.
+    """
     context = _context(query, facts)
     page: BoardPage = context["page"]
     if not (page.shows_ranks and page.board.rows) or request.COOKIES.get("messages"):
@@ -142,7 +145,13 @@ def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery) -> str
     if frame is None:
         around = BoardPage(facts=facts, query=query)
         vars(around).update(PLACES)
-        frame = facts.frames[key] = render_to_string(TEMPLATE, {**context, "page": around}, request)
+        content = render_to_string("boards/_board.html", {**context, "page": around})
+        shell = caches["boards"].get_or_set(
+            f"shell:{cache.digest_of(request.path, get_language(), notices(), settings)}",
+            lambda: render_to_string(TEMPLATE, context | {"content": PLACES["content"]}, request),
+            cache.SECONDS,
+        )
+        frame = facts.frames[key] = shell.replace(PLACES["content"], content)
     frame = frame.replace(PLACES["address"], escape(page.address))
     frame = frame.replace(PLACES["newest_href"], escape(page.newest_href))
     return frame.replace(PLACES["standings"], render_to_string("boards/_standings.html", context))

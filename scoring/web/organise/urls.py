@@ -1,6 +1,4 @@
-"""Pages for a season's organisers; they come before all others in the site's list."""
-
-from django.urls import include, path
+"""Pages for a season's organisers."""
 
 from scoring.web.organise import declare, gold, human, launching, overview, settings, teams
 from scoring.web.pages import page
@@ -112,7 +110,6 @@ of_season = [
     page("history/", overview.history_page, "organise-history"),
 ]
 urlpatterns = [
-    path("seasons/<slug:season>/organise/", include(of_season)),
     page(f"{RUN}judgements/", human.judgements, "submission-judgements"),
     page(f"{RUN}judgements/publish/", human.publish_judgements, "submission-judgements-publish"),
     page(f"{RUN}judgements/take-back/", human.take_judgements_back, "submission-judgements-take-back"),
