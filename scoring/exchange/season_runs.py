@@ -41,13 +41,10 @@ def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
 def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]:
     """Runs and scores are read once each, in one order; by pieces, all scores would be read for each."""
     ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=AT_ONCE)
-    found = Score.objects.filter(OF_RANKING, evaluation__submission__in=runs).annotate(
-        run=F("evaluation__submission_id"),
-        sent=F("evaluation__submission__submitted_at"),
-        rules=F("evaluation__rules"),
-    )
-    by_run = found.order_by("-sent", "-run", "evaluation__gold__number", "evaluation_id")
-    scores = by_run.iterator(chunk_size=AT_ONCE)
+    facts = {"run": "submission_id", "sent": "submission__submitted_at", "rules": "rules"}
+    found: Any = Score.objects.filter(OF_RANKING, evaluation__submission__in=runs)
+    found = found.annotate(**{name: F(f"evaluation__{column}") for name, column in facts.items()})
+    scores = found.order_by("-sent", "-run", "evaluation__gold__number", "evaluation_id").iterator(AT_ONCE)
     score = next(scores, None)
     for run in ordered:
         newest = None

@@ -121,7 +121,10 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
             if has_moved:
-                _unmark_earlier(job.submission)
+                # What failed of its team before organisers need not look at any more.
+                team = {"phase": job.submission.phase_id, "team": job.submission.team_id}
+                failed = Submission.objects.filter(**team, has_failed=True, status=Status.FAILED)
+                failed.filter(number__lt=job.submission.number).update(has_failed=False)
                 seconds = (database_now() - job.submission.submitted_at).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
         bump_version(job.submission.phase_id)
@@ -210,12 +213,6 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         missing = runs.exclude(UNWRITTEN).annotate(queued=Count("jobs", filter=wanted))
         missing = missing.filter(queued__lt=len(rules)).select_related("phase__task").order_by("pk")
         return [job for run in missing[:most] for job in create_jobs(run, gold)]
-
-
-def _unmark_earlier(scored: Submission) -> None:
-    """What failed of its team before organisers need not look at any more."""
-    earlier = Submission.objects.filter(phase=scored.phase_id, team=scored.team_id, number__lt=scored.number)
-    earlier.filter(has_failed=True, status=Status.FAILED).update(has_failed=False)
 
 
 def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "", **facts: object) -> bool:

@@ -16,6 +16,7 @@ from scoring.board.query import BoardQuery
 from scoring.board.standings import standings
 from scoring.board.table import MAX_WRITERS, Writer, table
 from scoring.models import Evaluation, Score
+from scoring.web.boards import board as board_module
 from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
 from tasks.models.seasons import bump_version
@@ -78,6 +79,24 @@ def test_a_new_score_reads_its_own_numbers_and_writes_its_own_row(client, phase,
     assert all(system in page for system in ("System of 0.5", "System of 0.25", "A baseline"))
     assert asked == [[run.evaluations.get().pk]]
     assert written == ["A baseline"]
+
+
+def test_what_stands_around_a_board_is_written_once_for_all_of_its_scores(client, phase, monkeypatch):
+    written = []
+    render = board_module.render_to_string
+    monkeypatch.setattr(
+        board_module, "render_to_string", lambda name, *given: written.append(name) or render(name, *given)
+    )
+    read(client)
+    assert board_module.TEMPLATE in written
+    written.clear()
+    boards.scored_run(phase, None, 0.3, system="A baseline")
+    bump_version(phase.pk)
+    assert "A baseline" in read(client)
+    assert written == ["boards/_board.html", "boards/_standings.html"]
+    Phase.objects.update(title="Another title")
+    assert "Another title" in read(client)
+    assert board_module.TEMPLATE in written
 
 
 def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):

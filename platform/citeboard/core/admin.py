@@ -13,9 +13,6 @@ from citeboard.core.audit import NotRestored, restore
 from citeboard.core.models import AuditEntry
 from citeboard.core.query import whole_number
 
-#: Pages that are counted of a list, this one among them.
-PAGES = 10
-
 if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
     PartsInline = admin.TabularInline[Any, Any]
@@ -69,8 +66,8 @@ class FactsAdmin(CreatedElsewhere):
     def get_paginator(
         self, request: HttpRequest, queryset: Any, per_page: int, *args: Any, **options: Any
     ) -> Any:
-        """Of many rows no more are counted than some pages from the one that is read hold."""
-        most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + PAGES - 1)
+        """Of many rows no more are counted than the page that is read and nine more hold."""
+        most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)
         number = queryset.order_by()[: most + 1].count()
         paginator = super().get_paginator(request, queryset, per_page, *args, **options)
         paginator.count = number if number <= most else OrMore(most)

@@ -146,7 +146,7 @@ def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery, settin
         around = BoardPage(facts=facts, query=query)
         vars(around).update(PLACES)
         content = render_to_string("boards/_board.html", {**context, "page": around})
-        shell = caches["boards"].get_or_set(
+        shell: Any = caches["boards"].get_or_set(
             f"shell:{cache.digest_of(request.path, get_language(), notices(), settings)}",
             lambda: render_to_string(TEMPLATE, context | {"content": PLACES["content"]}, request),
             cache.SECONDS,

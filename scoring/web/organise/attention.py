@@ -403,11 +403,10 @@ def _phases(season: Season) -> QuerySet[Phase]:
 def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:
     display_name = run.team.name if run.team else run.get_kind_display()
     named = {"system": run.system, "number": run.number, "team": display_name}
-    words = f"{run.phase.task}, {run.phase}. {words}"
     return Line(
         _("%(system)s, run %(number)s of %(team)s") % named if run.team else f"{run.system}, {display_name}",
         reverse("submission", args=[run.pk]),
-        words,
+        f"{run.phase.task}, {run.phase}. {words}",
         since or run.status_since,
     )
 
