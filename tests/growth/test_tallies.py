@@ -27,7 +27,7 @@ PAGES = (
     "API, runs", "API, runs of a phase", "API, runs of a team", "API, runs, by a member", "how it goes",
     "runs, organiser's list", "operate", "metrics", "admin, core/auditentry", "admin, tasks/registration",
     "admin, teams/team", "admin, teams/user", "admin, tasks/phase", "admin, tasks/submission",
-    "admin, tasks/job", "admin, scoring/evaluation",
+    "admin, tasks/job", "admin, scoring/evaluation", "organiser's first page",
 )  # fmt: skip
 #: Of which a line costs the same.
 CSV = "CSV of runs"
