@@ -18,7 +18,7 @@ from tests.factories import make_phase, make_season, make_task, make_team, make_
 TEAMS, DAYS = 40, 60
 #: Runs and jobs of the last week: as many whatever the size.
 LATELY = 200
-#: One run in so many has failed, and one is followed by no better one of its team.
+#: One run in so many has failed; each is followed by a better one of its team, so that none is marked.
 FAILED = 50
 
 
