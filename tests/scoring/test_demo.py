@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -27,6 +28,12 @@ from tasks.submissions.uploads import Upload
 from tests import factories
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def nothing_begun():
+    """What a demo that another test only began leaves beside the database, which is rolled back."""
+    (settings.DATA_DIR / "demo" / prepare.UNFINISHED).unlink(missing_ok=True)
 
 
 @pytest.fixture
