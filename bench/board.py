@@ -4,13 +4,14 @@ Usage: python bench/board.py [--submissions N ...]
 
 CPU time of one process, median of many calls, on a SQLite file of its own. Hello-world is the site's own
 liveness probe, which asks nothing of the database: all requests go through the same middleware. Runs that
-do not count have one score instead of ten, since no board reads them.
+do not count have one score instead of ten, since no board reads them; of those that do each two are compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime as dt
+import itertools
 import os
 import random
 import statistics
@@ -193,7 +194,8 @@ def fill(phase: Any, gold: Any, size: int) -> None:
 
 
 def seed_scores(evaluations: list[Any], task: Any, chance: random.Random) -> None:
-    from scoring.models import Score, Signature
+    """Each two that count are compared: the further apart they are, the surer they differ."""
+    from scoring.models import Comparison, Score, Signature
 
     best: dict[int, Any] = {}
     for evaluation in evaluations:
@@ -217,6 +219,16 @@ def seed_scores(evaluations: list[Any], task: Any, chance: random.Random) -> Non
             )
             for evaluation in evaluations
             for place, signature in enumerate(shared[: METRICS if evaluation.pk in counting else 1])
+        ],
+        batch_size=1000,
+    )  # fmt: skip
+    rows = sorted(best.values(), key=lambda row: row.pk)
+    of_two = {"metric": declared[0], "error": 0.01, "test": "approximate", "trials": 10_000, "units": 600}
+    Comparison.objects.bulk_create(
+        [
+            Comparison(first=first, second=second, difference=first.rank_value - second.rank_value, **of_two,
+                p=chance.random() / 10 ** (9 * abs(first.rank_value - second.rank_value)))
+            for first, second in itertools.combinations(rows, 2)
         ],
         batch_size=1000,
     )  # fmt: skip

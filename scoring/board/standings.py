@@ -353,9 +353,9 @@ def _give_ranges(board: Board, by: str) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
-    values = (None if row.value is None else significant(row.value) for row in rows)
-    key = f"{board.phase.pk}:{board.phase.version}:{board.rules}:{board.gold.pk}"
-    ranks = ranks_of(key, [row.evaluation for row in rows], values, board.ranking.metric)
+    values = [None if row.value is None else significant(row.value) for row in rows]
+    of_board = board.phase.pk, board.rules or "", board.gold.pk
+    ranks = ranks_of(of_board, [(row.evaluation, row.scoring) for row in rows], values, board.ranking.metric)
     board.is_compared = ranks.is_complete
     if ranks.first_two is not None:
         unit = board.phase.task.unit

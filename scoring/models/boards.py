@@ -83,6 +83,7 @@ class BoardOrder(models.Model):
     rules = models.CharField(max_length=60)
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="board")
     version = models.PositiveBigIntegerField(default=0)
+    revision = models.PositiveIntegerField(default=0, help_text="Another where a comparison was made anew.")
     classes_at = models.DateTimeField(null=True, help_text="When something was last found of its classes.")
 
     class Meta:

@@ -467,17 +467,17 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        # `holm` of each row, all rows at once; NaN stays NaN and is not counted.
+        # `holm` of each row, all rows at once: what is smaller than the first that does not hold. NaN sorts
+        # last, never differs and is not counted.
         p = np.where(others, p, np.nan)
-        order = np.argsort(p)
+        ordered = np.sort(p)
         defined = (~np.isnan(p)).sum(axis=1, keepdims=True)
-        corrected = np.minimum(1.0, np.sort(p) * (defined - np.arange(count)))
-        adjusted = np.empty_like(p)
-        np.put_along_axis(adjusted, order, np.maximum.accumulate(corrected, axis=1), axis=1)
-    elif family == BOARD:
+        fails = ordered * (defined - np.arange(count)) > alpha
+        first = np.take_along_axis(ordered, fails.argmax(axis=1)[:, None], axis=1)
+        return np.asarray(np.where(fails.any(axis=1)[:, None], p < first, ~np.isnan(p)))
+    if family == BOARD:
         above, adjusted = np.triu(others), np.full(p.shape, np.nan)
         adjusted[above] = holm(p[above].tolist())
         adjusted.T[above] = adjusted[above]
-    else:
-        raise ValueError(f"there is no family “{family}”; there are {ROW}, {BOARD}")
-    return np.asarray(adjusted <= alpha)
+        return np.asarray(adjusted <= alpha)
+    raise ValueError(f"there is no family “{family}”; there are {ROW}, {BOARD}")

@@ -4,11 +4,12 @@ import datetime as dt
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.core.cache import caches
 from django_q.models import OrmQ
 
 from citeboard.core import storage
 from citeboard.core.database import database_now
-from scoring.board import comparison_state as board_orders
+from scoring.board import comparison_state as board_orders, comparisons
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.standings import standings
 from scoring.models import BoardOrder, Comparison, Evaluation
@@ -80,6 +81,67 @@ def test_a_new_run_costs_one_comparison_with_each_row(phase):
     assert added.count() == 3
     assert {each.second.submission_id for each in added} == {new.pk}
     assert before < set(Comparison.objects.values_list("pk", flat=True))
+
+
+def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(phase, monkeypatch):
+    asked = []
+    known_pairs = comparisons.known_pairs
+
+    def noted(rows, metric, new):
+        asked.append(len(new))
+        return known_pairs(rows, metric, new)
+
+    def asked_for_a_board() -> int:
+        asked.clear()
+        standings(phase, VISITOR)
+        return sum(asked)
+
+    for right in (9, 5, 1):
+        scored(phase, right)
+    compare(phase)
+    caches["boards"].clear()
+    monkeypatch.setattr(comparisons, "known_pairs", noted)
+    assert [asked_for_a_board() for _ in range(2)] == [2, 0]
+    scored(phase, 7)
+    phase.refresh_from_db()
+    # The new one alone, until it is compared.
+    assert [asked_for_a_board() for _ in range(2)] == [1, 1]
+
+
+def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
+    def board_now() -> tuple:
+        board = standings(phase, VISITOR)
+        return [(row.system, row.rank, row.rank_low, row.rank_high) for row in board.rows], board.separation
+
+    runs = []
+    for step in (
+        "9",
+        "5",
+        "compare",
+        "1",
+        "7",
+        "compare",
+        "withdraw",
+        "4",
+        "anew",
+        "8",
+        "compare",
+        "compare",
+    ):
+        if step.isdigit():
+            runs.append(scored(phase, int(step), wrong=step, system=f"System {step}"))
+        elif step == "compare":
+            compare(phase)
+        elif step == "withdraw":
+            run = runs.pop(1)
+            withdraw(run, run.team.memberships.get().user)
+        else:
+            score(runs[0])
+        phase.refresh_from_db()
+        found = board_now()
+        caches["boards"].clear()
+        assert found == board_now(), step
+    assert standings(phase, VISITOR).is_compared
 
 
 def test_a_run_that_does_not_count_is_not_compared(phase):
