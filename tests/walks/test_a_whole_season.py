@@ -230,6 +230,9 @@ def would_publish_a_doubled_line_and_leaves_the_gold(olga: Person, gold: Path) -
 
 
 def gives_tries_and_takes_them_back(olga: Person, ants: Person) -> None:
+    # Times from now become others meanwhile.
+    ants.go(f"{BOARD}submit/")
+    ants.page.click("text=Exact times")
     before = ants.go(f"{BOARD}submit/")
     olga.go(f"{ORGANISE}tries/")
     olga.page.select_option("#id_team", label="Counting Ants")
