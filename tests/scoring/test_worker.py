@@ -340,14 +340,14 @@ class TestRunsThatAreLost:
         meanwhile(job, lambda: (scorer(), cancel(submission, submission.submitted_by)))
         score(job.pk)
         assert (read(job).state, read(submission).status) == ("cancelled", "cancelled")
-        assert not is_running(scorer())
+        until(lambda: not is_running(scorer()))
         assert not Evaluation.objects.exists()
 
     def test_a_worker_whose_lease_went_to_another_stops_its_scorer(self, job, scorer, meanwhile):
         meanwhile(job, lambda: (scorer(), Job.objects.filter(pk=job.pk).update(lease_owner="other:1:2")))
         score(job.pk)
         assert (read(job).state, read(job).lease_owner) == ("running", "other:1:2")
-        assert not is_running(scorer())
+        until(lambda: not is_running(scorer()))
 
     def test_a_worker_that_is_asked_to_end_gives_its_job_back_first(self, job, submission, scorer, meanwhile):
         heard = []
@@ -359,7 +359,7 @@ class TestRunsThatAreLost:
             signal.signal(signal.SIGTERM, before)
         assert heard == ["queued"]
         assert (read(job).attempt, read(submission).status) == (0, "queued")
-        assert not is_running(scorer())
+        until(lambda: not is_running(scorer()))
 
 
 def is_running(pid: int) -> bool:
