@@ -48,8 +48,13 @@ def until(condition: Callable[[], object], what: str, *, within: float = PATIENC
 
 
 def free_port() -> int:
+    """The kernel gives it to nobody else for a minute, since a connection was closed there."""
     with socket.socket() as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         door.bind(("127.0.0.1", 0))
+        door.listen()
+        with socket.create_connection(door.getsockname()):
+            door.accept()[0].close()
         return int(door.getsockname()[1])
 
 
@@ -126,12 +131,14 @@ class Served:
 
     @property
     def web_processes(self) -> list[int]:
-        return [] if self.site is None else [child.pid for child in psutil.Process(self.site).children()]
+        site = self.site
+        return [] if site is None else [child.pid for child in psutil.Process(site).children()]
 
     @property
     def sentinel(self) -> int | None:
         with suppress(psutil.NoSuchProcess):
-            children = [] if self.leader is None else psutil.Process(self.leader).children()
+            leader = self.leader
+            children = [] if leader is None else psutil.Process(leader).children()
             return children[0].pid if children else None
         return None
 

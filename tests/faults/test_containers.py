@@ -18,7 +18,7 @@ from citeboard.core.processes import host_of
 from tasks.models import Job
 from tests.faults.namespaces import in_namespaces
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import ROOT, is_ready_scorer, is_running, until
+from tests.faults.serving import PATIENCE, ROOT, is_ready_scorer, is_running, until
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
 
@@ -61,7 +61,7 @@ class Container:
     def stop(self) -> None:
         [first] = psutil.Process(self.process.pid).children()
         first.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(PATIENCE)
 
     def destroy(self) -> None:
         if self.process.poll() is None:

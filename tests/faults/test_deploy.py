@@ -18,7 +18,7 @@ from citeboard.core.database import EPOCH, KEY, WAITING, UnusableSchema, refuse_
 from citeboard.core.models import SchemaEpoch
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import LONG, ROOT, Served, until
+from tests.faults.serving import LONG, ROOT, Served, stopped, until
 from tests.own_database import empty_system, manage
 
 #: What a release is made of.
@@ -74,8 +74,9 @@ def test_a_deploy_of_other_code_while_runs_are_scored_loses_none(
     serve, send, newer, child_environment, tmp_path
 ):
     old = serve(**LONG)
-    runs = [send() for _ in range(6)]
-    until(lambda: Job.objects.filter(state="running").exists(), "a run is being scored")
+    with stopped(old.scorer):
+        runs = [send() for _ in range(6)]
+        until(lambda: Job.objects.filter(state="running").exists(), "a run is being scored")
     new = Served({**child_environment, **LONG}, tmp_path / "newer.log", root=newer)
     try:
         new.wait_until_ready()

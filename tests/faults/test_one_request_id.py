@@ -36,7 +36,9 @@ def test_one_id_follows_a_run_from_the_upload_through_a_lost_worker_to_its_score
         )
         assert (answer.status_code, answer.headers["X-Request-ID"]) == (201, ID)
         run = Submission.objects.get(pk=answer.json()["id"])
-        until(lambda: run.jobs.filter(state="running").exists(), "the first worker scores it")
+        # It says so after it has written that it has the job.
+        claimed = f"Job {run.jobs.get().pk} claimed, attempt 1"
+        until(lambda: claimed in served.said(), "the first worker scores it")
         kill(served.leader)
         until(lambda: "is queued again" in served.said(), "the first worker is known to be gone")
     wait_until_settled(run)

@@ -18,7 +18,7 @@ from citeboard.teams.models import Membership, Token
 from tasks.models import Submission
 from tests.factories import other_run
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import ROOT, SHORT, free_port, is_running, kill, until
+from tests.faults.serving import PATIENCE, ROOT, SHORT, free_port, is_running, kill, until
 from tests.faults.uploading import answers, upload
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
@@ -124,7 +124,7 @@ def test_a_site_that_hangs_is_started_anew_and_ctrl_c_ends_it_as_well(serve):
     assert not is_running(before)
     family = served.family()
     served.process.send_signal(signal.SIGINT)
-    served.process.wait(60)
+    served.process.wait(PATIENCE)
     assert served.process.returncode == 0
     until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left")
 
@@ -138,7 +138,8 @@ def test_the_whole_house_is_started_and_ended_by_one_command_and_doctor_finds_it
     wait_until_settled(run)
     assert_scored_exactly_once(run)
     told = command(served.environment, "doctor", "--json")
-    assert told.stderr == ""
+    # On a busy machine what reads files may begin so late that it is begun once more.
+    assert [line for line in told.stderr.splitlines() if "The fork server" not in line] == []
     states = {found["name"]: found["state"] for found in json.loads(told.stdout)}
     assert (states["workers"], states["sweeper"]) == ("good", "good")
     assert [name for name, state in states.items() if state == "bad"] == []
