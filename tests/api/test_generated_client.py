@@ -21,7 +21,7 @@ def package(transactional_db, tmp_path, monkeypatch) -> str:
     (tmp_path / "schema.json").write_bytes(Client().get(f"{API}/schema/").content)
     generate = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
     places = ["--path", str(tmp_path / "schema.json"), "--output-path", str(tmp_path / "generated_client")]
-    subprocess.run([*generate, *places], check=True, capture_output=True, timeout=120)
+    subprocess.run([*generate, *places], check=True, capture_output=True, timeout=180)
     monkeypatch.syspath_prepend(str(tmp_path))
     return "generated_client"
 

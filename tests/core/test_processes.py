@@ -20,7 +20,7 @@ if child == 0:
 open({note!r}, "w").write(str(child))
 {then}
 """
-PATIENCE = 30
+PATIENCE = 180
 
 
 def until(condition):

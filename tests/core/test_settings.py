@@ -40,7 +40,7 @@ def start(root, tmp_path, *words: str, **names: str) -> subprocess.CompletedProc
         "CITEBOARD_DATA_DIR": str(tmp_path),
     } | names
     command = [sys.executable, str(root / "manage.py"), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
 
 
 def test_the_documentation_lists_every_setting_with_its_type_default_and_use(root):

@@ -155,7 +155,7 @@ def command(environment, *arguments: str, **more: str) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

@@ -29,7 +29,7 @@ from tests.scoring.scorers import put_in_place
 
 pytestmark = pytest.mark.django_db
 
-PATIENCE = 60  # seconds until something that must happen has failed to
+PATIENCE = 180  # seconds until something that must happen has failed to
 
 
 @pytest.fixture
