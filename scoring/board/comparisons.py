@@ -145,16 +145,16 @@ def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[
 
 
 _PAIRS = """
-SELECT first_id, second_id, p, difference * difference, error * error FROM {table}
+SELECT first_id, second_id, p, difference, error, units FROM {table}
 WHERE metric = %(metric)s AND first_id IN ({asked}) AND second_id IN ({rows}) UNION ALL
-SELECT first_id, second_id, p, difference * difference, error * error FROM {table}
+SELECT first_id, second_id, p, difference, error, units FROM {table}
 WHERE metric = %(metric)s AND first_id IN ({rest}) AND second_id IN ({asked})
 """
 #: What is known of two rows by their comparison; NaN where it has no such number.
-PAIR = np.dtype([("p", float), ("square", float), ("squared_error", float)])
+PAIR = np.dtype([("p", float), ("difference", float), ("error", float), ("units", float)])
 #: The p-value of two that are not compared yet, which count as not different.
 NOT_YET = math.inf
-NOTHING = np.array((NOT_YET, math.nan, math.nan), PAIR)
+NOTHING = np.array((NOT_YET, math.nan, math.nan, math.nan), PAIR)
 
 
 def known_pairs(
@@ -228,9 +228,6 @@ class Ranks:
 #: Of a board with more rows nothing is kept, so that a process stays small.
 MAX_KEPT = 500
 _revisions = database.Prepared(lambda phase, rules: BoardOrder.objects.filter(phase=phase, rules=rules))
-_pairs = database.Prepared(
-    lambda first, metric, second: Comparison.objects.filter(first=first, metric=metric, second=second)
-)
 
 
 def ranks_of(
@@ -258,11 +255,11 @@ def ranks_of(
     merits = [math.nan if value is None else value for value in values]
     standings = significance.standings_of(merits, facts["p"])
     first_two = None
-    older, newer = sorted(evaluations[:2])
-    for pair in _pairs(older, metric, newer):
+    if len(rows) > 1 and (p := facts["p"][0, 1]) != NOT_YET:
         differ = standings[1].low > 1
-        chance = None if differ else _order_chance(pair, facts)
-        first_two = FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
+        chance = None if differ else _order_chance(facts)
+        units = int(facts["units"][0, 1])
+        first_two = FirstTwo(units=units, differ=differ, p=base.finite(float(p)), chance=chance)
     ranks = Ranks(rows, values, facts, standings, first_two)
     if len(rows) <= MAX_KEPT:
         caches["boards"].set(name, ranks, SECONDS)
@@ -275,13 +272,14 @@ def told_apart(rows: Sequence[int], values: Sequence[float | None], metric: str)
     return significance.surely_above(merits, _known(rows, metric)["p"])
 
 
-def _order_chance(pair: Comparison, facts: NDArray[np.void]) -> float | None:
-    if not pair.difference or not pair.error:
+def _order_chance(facts: NDArray[np.void]) -> float | None:
+    _p, difference, error, units = facts[0, 1].tolist()
+    if not (difference and error and math.isfinite(difference + error)):
         return None
-    means = {"squares": np.nanmean(facts["square"]), "errors": np.nanmean(facts["squared_error"])}
-    if not means["errors"]:
-        return None
-    return significance.order_chance(pair.difference, pair.error, pair.units, rows=len(facts), **means)
+    squares, errors = (float(np.nanmean(np.square(facts[name]))) for name in ("difference", "error"))
+    return significance.order_chance(
+        difference, error, int(units), rows=len(facts), squares=squares, errors=errors
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -396,11 +396,14 @@ def _scored(board: Board) -> tuple[Mapping[int, Scored], list[Column]]:
     for evaluation, score, signature, value, low, high in scores_of([*(scorings.keys() - scored.keys())]):
         fresh.setdefault(evaluation, {})[signature] = make(Cell, (score, value, low, high, False, ""))
     if fresh or len(scored) != len(kept):
-        all_cells = {number: own.cells for number, own in scored.items()} | fresh
-        counts = Counter(signature for cells in all_cells.values() for signature in cells)
-        if counts != counted:
+        counts = counted.copy()
+        for number in kept.keys() - scored.keys():
+            counts.subtract(kept[number].cells.keys())
+        for cells in fresh.values():
+            counts.update(cells.keys())
+        if (counts := +counts) != counted:
             columns, names = _columns(counts, board)
-            fresh, scored = all_cells, {}
+            fresh, scored = {number: own.cells for number, own in scored.items()} | fresh, {}
         for number, cells in fresh.items():
             named = {names[signature]: cell for signature, cell in cells.items()}
             undefined = [cell.score for cell in cells.values() if cell.value is None]

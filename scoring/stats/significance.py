@@ -451,7 +451,7 @@ def standings_of(
     above = surely_above(merits, p, family=family, alpha=alpha)
     ranks = 1 + better.sum(axis=1)
     low, high = 1 + above.sum(axis=1), count - above.sum(axis=0)
-    return [Standing(rank=int(ranks[row]), low=int(low[row]), high=int(high[row])) for row in range(count)]
+    return [Standing(*row) for row in np.stack([ranks, low, high], axis=1).tolist()]
 
 
 def surely_above(merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
