@@ -28,9 +28,8 @@ from scoring.api.serializers import (
     serializer,
 )
 from scoring.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
-from scoring.exchange.formats import ZIP
-from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
-from scoring.exchange.results import file_name
+from scoring.exchange.overview_paper import FORMS, OverviewPaper, PaperQuery
+from scoring.exchange.results import ZIP, content_type_of, file_name
 from scoring.human.ratings import sheet_csv
 from scoring.human.sheets import judged_phases
 from scoring.models import Annotator, BackgroundJob, Sheet
@@ -210,7 +209,7 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
         {
             "name": file.name,
             "part": part.title,
-            "content_type": file.content_type.partition(";")[0],
+            "content_type": content_type_of(file.name).partition(";")[0],
             "is_hidden": part.is_hidden,
         }
         for part in _paper(request, season).parts
@@ -222,7 +221,7 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
 @get(
     "seasons/<slug:slug>/overview-paper/files/",
     of=season_for,
-    files=sorted({kind.partition(";")[0] for kind in CONTENT.values()} | {ZIP}),
+    files=sorted({content_type_of(form).partition(";")[0] for form in (*FORMS, "zip")}),
     parameters=[AS_EVERYBODY, OpenApiParameter("name", str, description="Its path in the archive.")],
     responses={409: CONFLICT},
     is_open=True,
@@ -234,7 +233,7 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
         file = paper.files.get(name)
         if file is None:
             raise Http404("There is no such file for this season's overview paper.")
-        return HttpResponse(file.written(), content_type=file.content_type)
+        return HttpResponse(file.written(), content_type=content_type_of(file.name))
     made = kept_paper(paper)
     if made is None:
         raise Refused("No zip of what the season shows is kept; a POST to ../archive/ has it made.")

@@ -31,7 +31,7 @@ from scoring.board.visibility import Audience, Visibility, audience_of
 from scoring.comparison.contenders import ReadQuery, SeveralQuery
 from scoring.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two, several as several_runs
 from scoring.exchange import formats
-from scoring.exchange.results import Results
+from scoring.exchange.results import Results, content_type_of
 from scoring.metrics.base import finite
 from scoring.models import ManualMeasure
 from tasks.models import Phase, Submission
@@ -242,8 +242,8 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
         OpenApiParameter("marks", str, enum=["no"], description="Of `tex`: no marks of significance."),
         OpenApiParameter("intervals", str, enum=["no"], description="Of `tex`: no intervals."),
     ],
-    files=sorted({known.content_type.partition(";")[0] for known in formats.FORMATS.values()}),
-    responses={(200, formats.JSON): OpenApiTypes.ANY},
+    files=sorted({content_type_of(name).partition(";")[0] for name in formats.FORMATS}),
+    responses={(200, JSON): OpenApiTypes.ANY},
     is_open=True,
 )
 def export(request: Request, phase: Phase, name: str) -> HttpResponse:

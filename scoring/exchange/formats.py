@@ -7,7 +7,6 @@ import json
 import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -26,21 +25,10 @@ from scoring.board.standings import Board, Cell, Column, Row
 from scoring.board.visibility import is_public
 from scoring.comparison.reading import Page, ReadInstance
 from scoring.exchange.citations import as_bibtex
-from scoring.exchange.results import Results, as_yaml, file_name, hub_task, packed
+from scoring.exchange.results import Results, as_yaml, content_type_of, file_name, hub_task, packed
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
-ZIP = "application/zip"
-JSON = "application/json"
-
-
-@dataclass(frozen=True)
-class Format:
-    content_type: str
-    written: Callable[[Results], str | bytes]
-
-
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 #: A longer text is cut: the format has no room for more in a cell.
 MAX_CELL = 32_767
 
@@ -344,32 +332,31 @@ def badge(board: Board, row: Row | None) -> str:
     return render_to_string("boards/badge.svg", facts)
 
 
-FORMATS: Mapping[str, Format] = {
-    "csv": Format("text/csv; charset=utf-8", lambda b: as_csv(b.board, b.rows, figures_of(b.rows))),
-    "json": Format(JSON, lambda b: as_json(b.board, b.rows, figures_of(b.rows))),
-    "xlsx": Format(XLSX, as_xlsx),
-    "tex": Format("application/x-tex; charset=utf-8", lambda b: as_latex(b.board, b.rows, b.choice)),
+FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
+    "csv": lambda b: as_csv(b.board, b.rows, figures_of(b.rows)),
+    "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
+    "xlsx": as_xlsx,
+    "tex": lambda b: as_latex(b.board, b.rows, b.choice),
     # What is cited is kept, and the entries lead there.
-    "bib": Format("application/x-bibtex; charset=utf-8", lambda b: as_bibtex(b, keep_cited(b.board))),
-    "papers-with-code.json": Format(JSON, as_papers_with_code),
-    "every-eval-ever.zip": Format(ZIP, as_every_eval_ever),
-    "hugging-face.zip": Format(ZIP, as_hugging_face),
-    "ir-metadata.zip": Format(ZIP, as_ir_metadata),
+    "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
+    "papers-with-code.json": as_papers_with_code,
+    "every-eval-ever.zip": as_every_eval_ever,
+    "hugging-face.zip": as_hugging_face,
+    "ir-metadata.zip": as_ir_metadata,
 }
 
 
 def board_file(results: Results, name: str) -> HttpResponse:
     """The board in the format of this name. Raises Http404 where a column is asked for that it has not."""
-    chosen = FORMATS[name]
     try:
-        content = chosen.written(results)
+        content = FORMATS[name](results)
     except UnknownColumn as unknown:
         raise Http404(str(unknown)) from unknown
-    return as_file(content, chosen.content_type, results.board, name)
+    return as_file(content, results.board, name)
 
 
-def as_file(content: str | bytes, content_type: str, board: Board, suffix: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=content_type)
+def as_file(content: str | bytes, board: Board, suffix: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=content_type_of(suffix))
     name = f"{board.phase.task.season.slug}-{board.phase.task.slug}-{board.phase.slug}.{suffix}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     if is_public(board.phase):

@@ -34,15 +34,7 @@ from tasks.gold.secrecy import looked_up
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
-CONTENT = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "tex": "application/x-tex; charset=utf-8",
-    "bib": "application/x-bibtex; charset=utf-8",
-    "md": "text/markdown; charset=utf-8",
-    "yml": "application/yaml; charset=utf-8",
-    **TYPES,
-}
+FORMS = ("csv", "json", "tex", "bib", "md", "yml", *TYPES)
 #: Boards whose charts lie in the archive as PDF and PNG too: each takes part of a second to convert.
 MAX_CONVERTED = 12
 
@@ -59,10 +51,6 @@ class PaperFile:
     name: str
     label: str
     written: Callable[[], str | bytes]
-
-    @property
-    def content_type(self) -> str:
-        return CONTENT[self.name.rpartition(".")[2]]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from django.urls import reverse
 from scoring.board.exports import ALL
 from scoring.board.query import TableChoice
 from scoring.board.standings import Board, Cell, Column, Row
+from scoring.exchange.figure_files import TYPES
 from scoring.models import Score
 from tasks.gold.packing import NO_TIME
 from tasks.models import Phase, Task
@@ -79,6 +80,27 @@ class Results:
 def hub_task(split: str, metric: str) -> str:
     """One leaderboard of a benchmark on the Hub, in its `eval.yaml` and in models' `.eval_results`."""
     return f"{split}_{metric}"
+
+
+ZIP = "application/zip"
+CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "yml": "application/yaml; charset=utf-8",
+    "toml": "application/toml; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "zip": ZIP,
+    **TYPES,
+}
+
+
+def content_type_of(name: str) -> str:
+    """By the end of a file's name."""
+    return CONTENT_TYPES[name.rpartition(".")[2]]
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

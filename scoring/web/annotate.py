@@ -142,7 +142,7 @@ def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], 
 def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
     # The mark tells table programs that the file is UTF-8.
     content, name = "\ufeff" + sheet_csv(annotator), f"sheet-{annotator.sheet_id}.csv"
-    return attachment(content, "text/csv; charset=utf-8", name, is_private=True)
+    return attachment(content, name, is_private=True)
 
 
 @annotators.act("annotate sheet")

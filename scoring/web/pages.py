@@ -33,6 +33,7 @@ from scoring.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
 from scoring.background.kinds import ask_for_dry_runs
 from scoring.board.cache import SECONDS, digest_of
 from scoring.board.formatting import name_as
+from scoring.exchange.results import content_type_of
 from scoring.models import BackgroundJob
 from tasks.gold.early import GOING_ON, SHOWN, GoingOn, WouldLetOut, ask_first, asked_again, going_on
 from tasks.models import Phase, Season, Task
@@ -303,12 +304,10 @@ def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
     return Paginator(rows, most).get_page(request.GET.get("page"))
 
 
-def attachment(
-    content: Any, content_type: str, filename: str, *, is_private: bool = False
-) -> HttpResponseBase:
+def attachment(content: Any, filename: str, *, is_private: bool = False) -> HttpResponseBase:
     """A file to be kept; what only its reader may have is kept by no cache."""
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
-    response = answer(content, content_type=content_type)
+    response = answer(content, content_type=content_type_of(filename))
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=filename)
     return private(response) if is_private else response
 

@@ -26,7 +26,7 @@ from scoring.board.visibility import Audience, Visibility, audience_of, frozen_a
 from scoring.comparison.contenders import SeveralQuery
 from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
 from scoring.exchange.figure_files import converted, file_forms
-from scoring.exchange.formats import JSON, ZIP, as_file, as_hugging_face, badge, board_file
+from scoring.exchange.formats import as_file, as_hugging_face, badge, board_file
 from scoring.exchange.results import Results
 from scoring.figures.share_card import CardRow, share_card
 from scoring.human.data_sheet import as_json, as_markdown, sections
@@ -44,15 +44,14 @@ def board_export(request: HttpRequest, season: str, task: str, phase: str, suffi
     return board_file(Results(board, rows, TableChoice.of(request.GET)), suffix)
 
 
-CLASSES = {"csv": ("text/csv; charset=utf-8", exports.classes_csv), "json": (JSON, exports.classes_json)}
+CLASSES = {"csv": exports.classes_csv, "json": exports.classes_json}
 
 
 @readable_anywhere
 @require_safe
 def classes_file(request: HttpRequest, season: str, task: str, phase: str, form: str) -> HttpResponse:
-    content_type, written = CLASSES[form]
     board = _with_systems(request, season, task, phase)
-    return as_file(written(board), content_type, board, f"classes.{form}")
+    return as_file(CLASSES[form](board), board, f"classes.{form}")
 
 
 @require_safe
@@ -82,7 +81,7 @@ def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> Htt
         for own in wanted
     ]
     name = "classes.tex" if len(tables) > 1 else f"{wanted[0]}.tex"
-    return as_file("\n".join(tables), "application/x-tex; charset=utf-8", board, name)
+    return as_file("\n".join(tables), board, name)
 
 
 @require_safe
@@ -92,7 +91,7 @@ def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str)
     dataset = request.GET.get("dataset", "")
     if dataset and not re.fullmatch(seasons.HUB_DATASET, dataset):
         raise BadRequest(_("A data set of the Hub is named by its owner and name, such as owner/name."))
-    return as_file(as_hugging_face(results, dataset), ZIP, results.board, "hugging-face.zip")
+    return as_file(as_hugging_face(results, dataset), results.board, "hugging-face.zip")
 
 
 def _exported(request: HttpRequest, season: str, task: str, phase: str) -> tuple[Board, list[Row]]:
@@ -133,7 +132,7 @@ def team_badge(request: HttpRequest, phase: Phase, slug: str, system: str = "") 
     return phase_page(request, phase, Audience.PUBLIC, (slug, system), body, content_type=SVG)
 
 
-FORMS = {"md": ("text/markdown; charset=utf-8", as_markdown), "json": ("application/json", as_json)}
+FORMS = {"md": as_markdown, "json": as_json}
 
 
 @phase_readers.page("boards/data_sheet.html")
@@ -143,9 +142,8 @@ def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
 
 @phase_readers.page()
 def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
-    content_type, written = FORMS[form]
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-human-evaluation.{form}"
-    return attachment(written(_sheet(request, phase)), content_type, name)
+    return attachment(FORMS[form](_sheet(request, phase)), name)
 
 
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
@@ -203,7 +201,7 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
 def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     """Byte by byte what the digest is of."""
     stored = kept_at(request, phase, digest)
-    return attachment(stored.text, "application/json", f"board-{stored.short}.json")
+    return attachment(stored.text, f"board-{stored.short}.json")
 
 
 def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:

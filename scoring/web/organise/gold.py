@@ -1,13 +1,13 @@
 """Gold and its versions, models and the labels that runs wait for; rescoring; and the built-in baselines."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
@@ -204,7 +204,7 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
         waiting = waiting.filter(job__submission=int(run)) if is_number else waiting.none()
     open_ones = labels.open_pairs(list(waiting), is_next_only="next" in request.GET)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
-    return _lines_file(lines, f"{season.slug}-pairs.jsonl")
+    return pages.attachment(lines, f"{season.slug}-pairs.jsonl", is_private=True)
 
 
 @pages.organisers.page()
@@ -215,11 +215,7 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     deciding = list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
     if not deciding:
         raise Http404(acts.NO_LABELS)
-    return _lines_file(labels.label_lines(deciding), "labels.jsonl")
-
-
-def _lines_file(lines: Iterable[str], name: str) -> HttpResponseBase:
-    return pages.attachment(iter(lines), "application/x-ndjson; charset=utf-8", name, is_private=True)
+    return pages.attachment(labels.label_lines(deciding), "labels.jsonl", is_private=True)
 
 
 share = pages.does(acts.SHARE_LABELS, "organise-models season")

@@ -116,7 +116,7 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
 @pages.helpers.page()
 def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
     content = season_runs.runs_csv(chosen_runs(season, RunQuery.of(request.GET)).rows)
-    return pages.attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
+    return pages.attachment(content, f"{season.slug}-runs.csv", is_private=True)
 
 
 @pages.organisers.page()

@@ -22,8 +22,7 @@ from scoring.acts.declared import EndField, LinesField, MomentField
 from scoring.acts.rehearsal import done, perform, rehearse
 from scoring.background.kinds import archives_of, jobs_of, outcome_of
 from scoring.board.leak_budget import budget_of
-from scoring.exchange.formats import ZIP
-from scoring.exchange.results import file_name
+from scoring.exchange.results import ZIP, file_name
 from scoring.ops.pruning import delete_season
 from scoring.web import pages
 from scoring.worker.background import Kind
@@ -278,7 +277,7 @@ def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 @pages.organisers.page()
 def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
     """The file as the season stands; the gold and runs that it names are not handed out here."""
-    return pages.attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
+    return pages.attachment(export_season(season).text, "season.toml")
 
 
 archive = pages.fills(

@@ -152,8 +152,7 @@ def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer
         address = row.user.email if row.user else ""
         facts = [row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()]
         lines.append([*facts, *given])
-    name = f"{season.slug}-terms.csv"
-    return pages.attachment(csv_text(*lines), "text/csv; charset=utf-8", name, is_private=True)
+    return pages.attachment(csv_text(*lines), f"{season.slug}-terms.csv", is_private=True)
 
 
 @never_cache

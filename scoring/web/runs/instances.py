@@ -16,7 +16,7 @@ from scoring.board.query import board_of
 from scoring.comparison import reading as readings
 from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
 from scoring.comparison.drawing import Line, claim_lines, drawn, kind_label
-from scoring.exchange.formats import XLSX, ZIP, with_samples, workbook
+from scoring.exchange.formats import with_samples, workbook
 from scoring.exchange.results import Results
 from scoring.metrics import Metric
 from scoring.models import Evaluation
@@ -71,7 +71,7 @@ def instances(request: HttpRequest, readable: tuple[Submission, readings.Rights]
     if query.as_file == SAMPLES:
         if record is None:
             raise Http404(_("Records are of runs on the board, where you may read what each instance has."))
-        return attachment(with_samples(*record, page), ZIP, f"run-{run.pk}.{SAMPLES}", is_private=True)
+        return attachment(with_samples(*record, page), f"run-{run.pk}.{SAMPLES}", is_private=True)
     context["forms"] = TABLES | ({SAMPLES: "Every Eval Ever"} if record else {})
     return _answer(request, page, query, {"": ""}, context, f"run-{run.pk}")
 
@@ -149,10 +149,10 @@ def _answer(
     runs = list(names)
     if query.as_file == WORKBOOK:
         content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)})
-        return attachment(content, XLSX, f"{file}-instances.xlsx", is_private=True)
+        return attachment(content, f"{file}-instances.xlsx", is_private=True)
     if query.as_file == CSV_FILE:
-        text, name = exports.csv_text(*_table(page, runs)), f"{file}-instances.csv"
-        return attachment(text, "text/csv; charset=utf-8", name, is_private=True)
+        text = exports.csv_text(*_table(page, runs))
+        return attachment(text, f"{file}-instances.csv", is_private=True)
     forms = context.get("forms", TABLES)
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)

@@ -16,8 +16,9 @@ from scoring.board import exports, standings
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.formatting import dimension_label, metric_label, ranks
 from scoring.board.public_results import Overall, overall as overall_table
-from scoring.exchange import citations, figure_files, formats
+from scoring.exchange import citations, figure_files
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
+from scoring.exchange.results import ZIP
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications import published as printed
 from scoring.publications.reproduced import conclusions_of, is_reproduced, reproduced_of
@@ -58,18 +59,14 @@ def published(request: HttpRequest, task: Task) -> Answer:
     }
 
 
-PUBLISHED = {
-    "csv": ("text/csv; charset=utf-8", printed.published_csv),
-    "json": ("application/json", printed.published_json),
-}
+PUBLISHED = {"csv": printed.published_csv, "json": printed.published_json}
 
 
 @api.readable_anywhere
 @task_readers.page()
 def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
-    content_type, written = PUBLISHED[form]
     name = f"{task.season.slug}-{task.slug}-published.{form}"
-    return attachment(written(_results(task)), content_type, name)
+    return attachment(PUBLISHED[form](_results(task)), name)
 
 
 @season_readers.page("publications/reproduced.html")
@@ -169,7 +166,7 @@ def archive(request: HttpRequest, season: Season) -> Answer:
         page = reverse("overview-paper", args=[season.slug])
         return redirect(f"{page}{query.with_().removesuffix('?')}#zip")
     name = f"{season.slug}-overview-paper.zip"
-    return download(request, storage.statistics, made.file, filename=name, content_type=formats.ZIP)
+    return download(request, storage.statistics, made.file, filename=name, content_type=ZIP)
 
 
 @season_readers.page()
@@ -177,14 +174,10 @@ def one_file(request: HttpRequest, season: Season, rest: str) -> Answer:
     file = OverviewPaper.of(season, request.user, PaperQuery.of(request.GET)).files.get(rest)
     if file is None:
         raise Http404(_("There is no such file for this season's overview paper."))
-    return attachment(file.written(), file.content_type, f"{season.slug}-{rest.replace('/', '-')}")
+    return attachment(file.written(), f"{season.slug}-{rest.replace('/', '-')}")
 
 
-FORMS = {
-    "csv": ("text/csv; charset=utf-8", exports.overall_csv),
-    "json": ("application/json", exports.overall_json),
-    "tex": ("application/x-tex; charset=utf-8", exports.overall_latex),
-}
+FORMS = {"csv": exports.overall_csv, "json": exports.overall_json, "tex": exports.overall_latex}
 
 
 def _ranked(user: object, season: str) -> Season:
@@ -220,6 +213,5 @@ def _overall(request: HttpRequest, season: Season) -> Overall:
 @api.readable_anywhere
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
-    content_type, written = FORMS[form]
-    content = written(season, _overall(request, season))
-    return attachment(content, content_type, f"{season.slug}-overall.{form}")
+    content = FORMS[form](season, _overall(request, season))
+    return attachment(content, f"{season.slug}-overall.{form}")
