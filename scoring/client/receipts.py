@@ -26,7 +26,9 @@ def verify(args: argparse.Namespace) -> int:
     try:
         listed = log.get("keys", [])
         keys = signed.trusted(_pinned(args.key), listed) if args.key else {key["public"] for key in listed}
-        now = _head(log, keys) if site else None
+        now = log["head"] if site else None
+        if now is not None and (faults := signed.head_faults(now, keys)):
+            raise Refused(f"the site's log cannot be trusted: {faults[0]}")
         checked = [signed.check_receipt(receipt, keys) for receipt in receipts]
         for receipt in checked:
             if site and now and not receipt.faults:
@@ -62,13 +64,6 @@ def _pinned(path: Path) -> set[str]:
         return signed.keys_in(path.read_text(encoding="utf-8"))
     except ValueError as fault:
         raise Refused(f"{path} holds no public key; expected 64 hexadecimal digits on a line") from fault
-
-
-def _head(log: Mapping[str, Any], keys: set[str]) -> Mapping[str, Any] | None:
-    head: Mapping[str, Any] | None = log["head"]
-    if head is not None and (faults := signed.head_faults(head, keys)):
-        raise Refused(f"the site's log cannot be trusted: {faults[0]}")
-    return head
 
 
 def _faults_in_site(site: Connection, now: signed.Json, receipt: signed.CheckedReceipt) -> Iterator[str]:

@@ -249,14 +249,8 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
     return by_system
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassMeans:
-    label: str
-    instances: int
-    means: dict[str, dict[int, Mean]]
-
-
-def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
+def means_by_class(sheet: Sheet, dimension: str) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
+    """Of each class its name, how many instances of the sheet it has, and its means by criterion."""
     classes: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):
@@ -270,16 +264,14 @@ def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
         for label in classes.get(name, ()):
             places[label][name] = len(places[label])
     if len(places) < 2:
-        return []
+        return
     ratings = {criterion: list(final_ratings(sheet, criterion)) for criterion in CRITERIA}
-    found_means = []
     for label, numbers in places.items():
         by_criterion = {}
         for criterion, group in ratings.items():
             rated = [(one.run, numbers[one.instance], one.value) for one in group if one.instance in numbers]
             by_criterion[criterion] = means(rated, len(numbers))
-        found_means.append(ClassMeans(label=label, instances=len(numbers), means=by_criterion))
-    return found_means
+        yield label, len(numbers), by_criterion
 
 
 #: Stands in the place of a rule set.

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ def previewed(
     board = []
     for name, lines in runs.items():
         try:
-            answers, problems = read_run(task_type, [_run(lines)], split.index, {})
+            run = InputFile("run.jsonl", "run.jsonl", partial(BytesIO, as_lines(lines)))
+            answers, problems = read_run(task_type, [run], split.index, {})
         except ImportError:
             # What a baseline needs is not installed with every site.
             continue
@@ -192,11 +194,6 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
     else:
         value = own if form == "numbers" else instance.record[gold["field"]]
     return {key: instance.id, **values, field: value}
-
-
-def _run(lines: Iterable[Any]) -> InputFile:
-    text = as_lines(lines)
-    return InputFile("run.jsonl", "run.jsonl", lambda: BytesIO(text))
 
 
 def _with_sample(

@@ -369,14 +369,8 @@ def print_of(key: str) -> str:
 VERSIONS_APART = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Restored:
-    manifest: Manifest
-    differing: list[str]
-    has_other_key: bool
-
-
-def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
+def restore_backup(folder: Path, *, overwrite: bool = False) -> tuple[Manifest, list[str], bool]:
+    """What was put back, what of it is not what it was, and whether the secret key is another one."""
     manifest = verified(folder)
     if not overwrite and (here := what_is_here()):
         raise BackupRefused(f"this system is not empty: it has {here}; nothing was changed")
@@ -417,7 +411,7 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
     call_command("collectstatic", interactive=False, verbosity=0)
     for model in (Phase, BoardOrder):
         model._default_manager.update(version=F("version") + VERSIONS_APART)  # noqa: SLF001  (documented)
-    return Restored(manifest=manifest, differing=list(_differing(manifest)), has_other_key=has_other_key)
+    return manifest, list(_differing(manifest)), has_other_key
 
 
 def verified(folder: Path) -> Manifest:

@@ -282,14 +282,7 @@ class PublishedQuery(Query):
 IN_DOMAIN = "in_domain"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrintedTransfer:
-    table: PublishedTable
-    tested: Sequence[str]
-    lines: Sequence[tuple[str, Sequence[Reported | None]]]
-
-
-def printed_transfers(task: Task) -> list[PrintedTransfer]:
+def printed_transfers(task: Task) -> list[dict[str, Any]]:
     transfers = []
     for table in published_of(task).by_class:
         if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values()):
@@ -297,7 +290,7 @@ def printed_transfers(task: Task) -> list[PrintedTransfer]:
             printed = {(row.system, row.label): row.figures.get(table.leading.name) for row in table.rows}
             systems = dict.fromkeys(row.system for row in table.rows)
             lines = [(system, [printed.get((system, label)) for label in tested]) for system in systems]
-            transfers.append(PrintedTransfer(table=table, tested=tested, lines=lines))
+            transfers.append({"table": table, "tested": tested, "lines": lines})
     return transfers
 
 

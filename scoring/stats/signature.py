@@ -47,14 +47,12 @@ def signature(column: str, provenance: Mapping[str, str | int | float], packages
     return _joined(column, {**provenance, **versions(packages)})
 
 
+version_of = cache(metadata.version)
+
+
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
     """The programs whose arithmetic a number rests on."""
-    return {name: _version(name) for name in ("numpy", *packages)} | {"python": platform.python_version()}
-
-
-@cache
-def _version(package: str) -> str:
-    return metadata.version(package)
+    return {name: version_of(name) for name in ("numpy", *packages)} | {"python": platform.python_version()}
 
 
 def offline_command(

@@ -78,9 +78,9 @@ def test_a_printed_table_of_that_kind_stands_beside_it(client, phase, tmp_path, 
     call_command("load_season", str(EXAMPLES / "citebench-2023"), stdout=io.StringIO())
     task = Task.objects.filter(season__slug="citebench-2023").first()
     printed = printed_transfers(task)
-    assert [own.table.table.name for own in printed] == ["Table 4", "Table 7"]
-    assert printed[0].tested == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
-    system, figures = printed[0].lines[0]
+    assert [own["table"].table.name for own in printed] == ["Table 4", "Table 7"]
+    assert printed[0]["tested"] == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
+    system, figures = printed[0]["lines"][0]
     assert (system, [figure.printed for figure in figures]) == (
         "*led-base-aburaed",
         ["13.95", "9.96", "10.66", "11.63", "12.63*"],

@@ -36,13 +36,14 @@ class Command(BaseCommand):
         with refusing(backups.BackupRefused, OSError, words=f"{target}: {{}}"):
             if options["bucket"]:
                 bucket_backups.fetch(bucket_backups.opened(options["bucket"]), options["moment"], target)
-            restored = backups.restore_backup(target, overwrite=options["overwrite"])
-        manifest = restored.manifest
+            manifest, differing, has_other_key = backups.restore_backup(
+                target, overwrite=options["overwrite"]
+            )
         self.stdout.write(
             f"Restored as of {manifest.made_at}: {counted(len(manifest.files), 'file')}, "
             f"{counted(len(manifest.boards), 'board')}; secret key {manifest.secret}"
         )
-        if restored.has_other_key:
+        if has_other_key:
             self.stdout.write(
                 "The secret key is another one than the site had: everybody signs in anew, receipts wait for "
                 "another key (`manage.py receipt_key`), and links in "
@@ -50,8 +51,8 @@ class Command(BaseCommand):
             )
         for name in manifest.lost:
             self.stdout.write(f"{name}: was lost before the backup was made")
-        if restored.differing:
-            for name in restored.differing:
+        if differing:
+            for name in differing:
                 self.stderr.write(f"{name} is not what it was")
             raise CommandError("The site is restored and is not what it was", returncode=DIFFERS)
         self.stdout.write("Every file and every board is what it was.")

@@ -19,7 +19,7 @@ from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import MAJORITY
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.pairs import section_kind
-from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic
+from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic, first_words
 from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_input_topics
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
@@ -228,12 +228,7 @@ Summarizer = Callable[[InputTopic], list[str]]
 
 def lead(topic: InputTopic) -> list[str]:
     """The paper's first 250 words after its title, the last sentence cut."""
-    sentences, left = [], MAX_WORDS
-    for sentence in topic.sentences[1:]:
-        words = sentence.text.split()[:left]
-        left -= len(words)
-        sentences.append(" ".join(words))
-    return [sentence for sentence in sentences if sentence]
+    return list(filter(None, first_words(sentence.text for sentence in topic.sentences[1:])))
 
 
 def mq_summary_tfidf(topic: InputTopic) -> list[str]:

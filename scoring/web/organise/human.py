@@ -166,15 +166,15 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().order_by("system", "pk")
     tables = []
     for dimension in sheet.phase.task.task_type.dimensions:
-        by_class = means_by_class(sheet, dimension)
+        by_class = list(means_by_class(sheet, dimension))
         for criterion in CRITERIA if by_class else ():
             lines = []
-            for row in by_class:
-                found = (row.means[criterion].get(run.pk) for run in runs)
+            for label, instances, of_class in by_class:
+                found = (of_class[criterion].get(run.pk) for run in runs)
                 cells = [_cell(own.value, *(own.interval or ())) if own else _cell() for own in found]
-                lines.append({"label": row.label, "instances": row.instances, "cells": cells})
-            label = dimension_label(dimension)
-            tables.append({"dimension": label, "criterion": _(criterion), "runs": runs, "lines": lines})
+                lines.append({"label": label, "instances": instances, "cells": cells})
+            heads = {"dimension": dimension_label(dimension), "criterion": _(criterion)}
+            tables.append({**heads, "runs": runs, "lines": lines})
     return tables
 
 

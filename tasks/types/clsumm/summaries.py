@@ -207,15 +207,15 @@ class SystemSummary:
     def words(self) -> int:
         return len(decoded(self.raw).split())
 
-    @property
-    def first_words(self) -> tuple[str, ...]:
-        """The lines as far as the limit goes."""
-        kept, left = [], MAX_WORDS
-        for line in self.lines:
-            words = line.split()[:left]
-            left -= len(words)
-            kept.append(" ".join(words))
-        return tuple(kept)
+
+def first_words(lines: Iterable[str]) -> list[str]:
+    """The lines as far as the limit goes."""
+    kept, left = [], MAX_WORDS
+    for line in lines:
+        words = line.split()[:left]
+        left -= len(words)
+        kept.append(" ".join(words))
+    return kept
 
 
 #: A team's summaries by topic.
@@ -411,7 +411,7 @@ def summary_answer(summary: SystemSummary, rules: str, options: base.Options) ->
     if rules == shared.OFFICIAL_2018:
         return SummaryLines(summary.raw.split(b"\n"))
     cut = rules == base.CORRECTED and options["over_limit"] == TRUNCATE
-    return SummaryLines([line.encode() for line in (summary.first_words if cut else summary.lines)])
+    return SummaryLines([line.encode() for line in (first_words(summary.lines) if cut else summary.lines)])
 
 
 def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) -> base.Pairs:
