@@ -52,16 +52,8 @@ class Placement:
         return all(str(features.get(name)) == value for name, value in self.where.items())
 
 
-@dataclass(frozen=True)
-class PlacementEntry:
+def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
     """What a season file says of one, and the tables that say it, for what is found later."""
-
-    said: Placement
-    here: Table
-    beside: Table | None
-
-
-def read_placement(table: Table) -> PlacementEntry:
     beside = table.table("recomputed") if "recomputed" in table else None
     recomputed = None
     if beside is not None:
@@ -74,14 +66,17 @@ def read_placement(table: Table) -> PlacementEntry:
     name, where, interval = table.text("table"), table.words("where"), table.texts("interval", ())
     said = Placement(table=name, **texts, where=where, interval=interval, recomputed=recomputed)
     table.close()
-    return PlacementEntry(said, table, beside)
+    return said, table, beside
 
 
 def judged_placement(
-    entry: PlacementEntry, publications: Sequence[Publication], metrics: Mapping[str, Sequence[str]]
+    said: Placement,
+    here: Table,
+    beside: Table | None,
+    publications: Sequence[Publication],
+    metrics: Mapping[str, Sequence[str]],
 ) -> Placement | None:
     """The placement, where all that it names is in the publications; what is not is noted on its line."""
-    here, said = entry.here, entry.said
     keys = [publication.paper.key for publication in publications]
     name = said.paper or (keys[0] if len(keys) == 1 else "")
     if name not in keys:
@@ -105,9 +100,9 @@ def judged_placement(
         here.refuse("interval", message, "the lower and the upper end")
     placement = replace(said, paper=publication.paper.key, metric=said.metric or measures[0])
     _judge_rows(here, printed, placement)
-    if entry.beside is not None and said.recomputed:
-        _judge_recomputed(entry.beside, said.recomputed, printed, metrics)
-        _judge_class_names(entry.beside, said.recomputed, printed, placement)
+    if beside is not None and said.recomputed:
+        _judge_recomputed(beside, said.recomputed, printed, metrics)
+        _judge_class_names(beside, said.recomputed, printed, placement)
     return placement
 
 

@@ -50,12 +50,12 @@ class SeasonResults:
         if self.problems:
             return {}
         brought = {publication.paper.key for publication in self.publications}
-        named = {entry.said.paper for listed in entries.values() for entry in listed if entry.said.paper}
+        named = {said.paper for listed in entries.values() for said, *_ in listed if said.paper}
         of_the_site = [known_publication(key) for key in sorted(named - brought)]
         works = [*self.publications, *(publication for publication in of_the_site if publication is not None)]
         placed: dict[str, list[dict[str, Any]]] = {}
         for slug, (_, metrics) in tasks.items():
-            fits = (judged_placement(entry, works, metrics) for entry in entries[slug])
+            fits = (judged_placement(*entry, works, metrics) for entry in entries[slug])
             placed[slug] = [placement.as_json() for placement in fits if placement is not None]
         return placed
 

@@ -31,10 +31,6 @@ class EntryRefused(refusals.Refused):
     """The team, or the person, cannot enter as things stand; the message says why."""
 
 
-class AlreadyInAnotherTeam(EntryRefused):
-    """A person takes part in a season with one team."""
-
-
 class TermsFirst(EntryRefused):
     """Whoever enters a team has accepted the season's terms."""
 
@@ -263,7 +259,7 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
     taken = Membership.objects.filter(team__in=rivals.values("team"), user__in=people).first()
     if taken is not None:
         words = _("%(person)s already takes part in %(season)s with another team")
-        raise AlreadyInAnotherTeam(words % {"person": taken.user, "season": season})
+        raise EntryRefused(words % {"person": taken.user, "season": season})
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:

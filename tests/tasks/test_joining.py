@@ -32,7 +32,6 @@ from tasks.models import Job, JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind
 from tasks.registration.entries import (
     MAX_WAITING as MAX_ASKED,
-    AlreadyInAnotherTeam,
     EntryRefused,
     accept_request,
     ask_to_join,
@@ -299,7 +298,7 @@ def test_a_request_ends_when_its_person_joins_by_other_means(team, season, ada):
 def test_what_a_season_says_of_members_holds_for_who_asks(team, season, ada):
     rival = factories.make_user()
     factories.make_team(season=season, lead=rival)
-    with pytest.raises(AlreadyInAnotherTeam):
+    with pytest.raises(EntryRefused, match="with another team"):
         ask_to_join(season=season, team=team, user=rival, message="")
     bob = factories.make_user()
     asked = ask_to_join(season=season, team=team, user=bob, message="")

@@ -17,7 +17,7 @@ from scoring.ops.merging import (
 )
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
-from tasks.registration.entries import AlreadyInAnotherTeam, EntryRefused
+from tasks.registration.entries import EntryRefused
 from tasks.submissions.run_acts import give_tries
 from tasks.submissions.submit import quota
 from tests import factories
@@ -207,7 +207,7 @@ def test_what_another_season_says_of_its_teams_holds(season, day, night, ada, bo
     other = factories.make_season(organiser=olga)
     Registration.objects.create(season=other, team=day)
     factories.make_team(season=other, lead=bob)
-    with pytest.raises(AlreadyInAnotherTeam):
+    with pytest.raises(EntryRefused, match="with another team"):
         merge_teams(season=season, team=night, into=day, by=olga, reason="They asked.")
     assert Registration.objects.filter(season=season).count() == 2
 

@@ -12,14 +12,11 @@ from django.db import Error as DatabaseTrouble, connection, connections, transac
 from django.db.models import JSONField, Model
 
 from citeboard.core import database, env
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from tasks.management.problems import refusing
 
 TARGET = "moved_to"
-
-
-class MoveRefused(Exception):
-    """The message says why; nothing is moved, and the site is as it was."""
 
 
 class Command(BaseCommand):
@@ -32,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("address", metavar="ADDRESS", help="postgres://user:password@host:5432/name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with refusing(MoveRefused, ValueError, words="Nothing is moved: {}"):
+        with refusing(Refused, ValueError, words="Nothing is moved: {}"):
             tables = move_database(options["address"])
         for name, number in tables.items():
             self.stdout.write(f"{number:>10,}  {name}")
@@ -42,20 +39,18 @@ class Command(BaseCommand):
 
 
 def move_database(address: str) -> dict[str, int]:
-    """Into an empty database of PostgreSQL, all or nothing: how many rows by table. Raises ValueError."""
+    """Into an empty database of PostgreSQL, all or nothing: rows by table. Raises Refused or ValueError."""
     if connection.vendor != "sqlite":
-        raise MoveRefused("this site's database is PostgreSQL already")
+        raise Refused("this site's database is PostgreSQL already")
     if missing := database.schema_state().missing:
-        raise MoveRefused(
-            f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first"
-        )
+        raise Refused(f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first")
     connections.databases[TARGET] = {**connections.databases["default"], **env.database_settings(address)}
     target = connections[TARGET]
     if target.vendor != "postgresql":
-        raise MoveRefused(f"the new database is {target.display_name}; expected PostgreSQL")
+        raise Refused(f"the new database is {target.display_name}; expected PostgreSQL")
     try:
         if target.introspection.table_names():
-            raise MoveRefused("the new database has tables already; expected an empty one")
+            raise Refused("the new database has tables already; expected an empty one")
         call_command("migrate", database=TARGET, interactive=False, verbosity=0)
         models = [
             model
@@ -71,7 +66,7 @@ def move_database(address: str) -> dict[str, int]:
             for statement in target.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
     except DatabaseTrouble as reason:
-        raise MoveRefused(f"the new database says: {reason}") from reason
+        raise Refused(f"the new database says: {reason}") from reason
     finally:
         target.close()
     return tables
@@ -92,7 +87,7 @@ def _moved(model: type[Model], cursor: Any) -> int:
             )
     before, after = (_counted(model, alias) for alias in ("default", TARGET))
     if before != after:
-        raise MoveRefused(f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others")
+        raise Refused(f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others")
     return before[0]
 
 
