@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
-from scoring.offline import commands as offline, declaring, scoring as scorer, terminal
+from scoring.offline import commands as offline, scoring as scorer, terminal
 from scoring.offline.arguments import add_declared, say
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
     trusting = "run the measures.py that a task brings, with all that you may do"
     top.add_argument(TRUST, action="store_true", help=trusting)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    names = {**vars(offline), **vars(declaring), **globals(), "METHODS": METHODS}
+    names = {**vars(offline), **globals(), "METHODS": METHODS}
     add_declared(commands, Path(__file__).parent / "offline" / "commands.toml", names, options_of=options_of)
     add_tools(commands, options_of)
     reproducing = "reproduce the five papers; `papers --help` lists the commands"

@@ -185,7 +185,7 @@ def test_a_folder_without_a_declaration_and_a_name_of_nothing_are_told(tmp_path,
     assert "there is no task type" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", __import__("scoring.offline.declaring", fromlist=["FORMS"]).FORMS)
+@pytest.mark.parametrize("form", __import__("scoring.offline.commands", fromlist=["FORMS"]).FORMS)
 def test_a_new_folder_of_each_form_works(tmp_path, capsys, form):
     place = tmp_path / "my_task"
     assert main(["task", "new", form, str(place)]) == 0

@@ -1,25 +1,28 @@
-"""An organiser's first page, runs and phases of the season, how it goes, and what was done in it."""
+"""An organiser's pages of a season: what there is to do, runs, phases, how it goes, what was done in it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 
 from citeboard.core import models, words
 from citeboard.core.audit import history
 from citeboard.core.query import Listed, Query, search_from, text_from, whole_number
 from citeboard.teams.models import Team
-from scoring.acts import phases as acts, seasons
+from scoring.acts import launching, phases as acts, seasons
 from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
 from scoring.board.formatting import metric_label, score_text
 from scoring.board.manual_scores import lines_of
 from scoring.board.standings import standings
 from scoring.exchange import figure_files, season_runs
 from scoring.ops import season_progress, undoing
+from scoring.ops.launching import steps
 from scoring.web import pages
 from scoring.web.organise.attention import concerns
 from tasks.gold.early import kept_back
@@ -214,4 +217,25 @@ manual_scores = pages.fills(
         .select_related("team")
         .order_by("pk"),
     },
+)
+
+
+calendar = pages.fills(launching.CALENDAR, "organise/calendar.html", "calendar", "organise-calendar season")
+
+
+@pages.organisers.form("organise/launch.html", "launch")
+def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    """The checklist, with the gold of all splits that have none and what is done for all tasks at once."""
+    form = launching.FirstGoldForm(**pages.sent(request), of=season)
+    if form.is_valid() and (published := form.publish(request.user)):
+        text = _("Gold of %(splits)s is published.") % {"splits": words.counted(published, "split")}
+        messages.success(request, text)
+        return redirect("organise-launch", season.slug)
+    found = steps(season)
+    return {"steps": found, "left": sum(not step.is_done for step in found), "form": form}
+
+
+compute_first, test_mail, open_season = (
+    pages.does(act, "organise-launch season")
+    for act in (launching.COMPUTE_FIRST, launching.TEST_MAIL, launching.OPEN_SEASON)
 )

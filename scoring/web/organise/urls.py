@@ -1,6 +1,6 @@
 """Pages for a season's organisers."""
 
-from scoring.web.organise import declare, gold, human, launching, overview, settings, teams
+from scoring.web.organise import declare, gold, human, overview, settings, teams
 from scoring.web.pages import page
 
 RUN = "submissions/<int:pk>/"
@@ -43,11 +43,11 @@ of_season = [
     page("models/pairs.jsonl", gold.pairs, "organise-pairs"),
     page("models/labels.jsonl", gold.entailment_labels, "organise-labels"),
     page("models/labels/share/", gold.share, "organise-labels-share"),
-    page("launch/", launching.launch, "organise-launch"),
-    page("launch/baselines/", launching.compute_first, "organise-launch-baselines"),
-    page("launch/mail/", launching.test_mail, "organise-launch-mail"),
-    page("launch/open/", launching.open_season, "organise-launch-open"),
-    page("calendar/", launching.calendar, "organise-calendar"),
+    page("launch/", overview.launch, "organise-launch"),
+    page("launch/baselines/", overview.compute_first, "organise-launch-baselines"),
+    page("launch/mail/", overview.test_mail, "organise-launch-mail"),
+    page("launch/open/", overview.open_season, "organise-launch-open"),
+    page("calendar/", overview.calendar, "organise-calendar"),
     page("phases/", overview.phases, "organise-phases"),
     page("phases/<int:phase>/", overview.times, "organise-times"),
     page("phases/<int:phase>/outside/", overview.manual_scores, "organise-outside"),
