@@ -40,7 +40,7 @@ from tasks.jobs import tallies
 from tasks.jobs.queue_choice import queue_of, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Gold, Job, Phase, Submission, Task
-from tasks.seasons.first_organiser import how_to_begin
+from tasks.seasons.organisers import how_to_begin
 from tasks.types import OptionRefused
 
 MAIL_PATIENCE = 5  # seconds

@@ -35,7 +35,7 @@ from tasks.models import Phase, Registration, Submission
 from tasks.models.notifications import Channel
 from tasks.notifications import reading, wording
 from tasks.notifications.reading import unsubscribe as end_mails
-from tasks.seasons.first_organiser import is_awaited, make_first_organiser
+from tasks.seasons.organisers import is_awaited, make_first_organiser
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from citeboard.core.api import readable_anywhere
 from citeboard.teams.api import asking_user
 from scoring.board import cache, visibility
 from scoring.board.standings import standings
-from scoring.exchange import atom, calendars, data_sets, linked_data, mounted
+from scoring.exchange import data_sets, feeds, linked_data, mounted
 from scoring.exchange.results import place, site_address
 from scoring.models import Paper
 from scoring.web.pages import Answer, task_readers
@@ -85,14 +85,14 @@ def _public_pages() -> Iterator[str]:
 def of_season(request: HttpRequest, season: str) -> HttpResponse:
     """Announcements and phases. A draft has none, also for its organisers."""
     found = season_for(None, season)
-    return HttpResponse(atom.season_feed(found, now()), content_type=atom.ATOM)
+    return HttpResponse(feeds.season_feed(found, now()), content_type=feeds.ATOM)
 
 
 @require_safe
 def calendar(request: HttpRequest, season: str) -> HttpResponse:
     """Phases and dates. A draft has none, also for its organisers."""
     found = season_for(None, season)
-    return HttpResponse(calendars.season_calendar(found), content_type=calendars.ICALENDAR)
+    return HttpResponse(feeds.season_calendar(found), content_type=feeds.ICALENDAR)
 
 
 @require_safe
@@ -103,9 +103,9 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
         raise Http404("The board of this phase is not published.")
 
     def body() -> str:
-        return atom.board_feed(standings(found, None, audience=visibility.Audience.PUBLIC))
+        return feeds.board_feed(standings(found, None, audience=visibility.Audience.PUBLIC))
 
-    return cache.phase_page(request, found, visibility.Audience.PUBLIC, "", body, content_type=atom.ATOM)
+    return cache.phase_page(request, found, visibility.Audience.PUBLIC, "", body, content_type=feeds.ATOM)
 
 
 #: Larger archives are kept on disk while they are made.

@@ -23,7 +23,7 @@ from scoring.board import counting, visibility
 from scoring.board.charts import history
 from scoring.board.formatting import interval, metric_label, score_text
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
-from scoring.exchange.atom import ATOM, system_feed, team_feed
+from scoring.exchange.feeds import ATOM, system_feed, team_feed
 from scoring.exchange.season_runs import ranking_scores
 from scoring.figures import Measured
 from scoring.runs.team_view import as_told

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from citeboard.teams.models import FirstOrganiserToken, User
-from tasks.seasons.first_organiser import MAX_TOKENS, how_to_begin, is_awaited
+from tasks.seasons.organisers import MAX_TOKENS, how_to_begin, is_awaited
 from tests.factories import make_season, make_user
 from tests.pages.reading import text_of
 

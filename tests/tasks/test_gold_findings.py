@@ -5,8 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from tasks.gold.findings import Findings
-from tasks.gold.packing import prepare_gold
+from tasks.gold.packing import Findings, prepare_gold
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tests.declared.folders import EXAMPLES

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from tasks.models import Season, Submission
-from tasks.seasons.first_organiser import how_to_begin
+from tasks.seasons.organisers import how_to_begin
 from tests.browser.driving import until
 from tests.factories import write_corpus
 

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection
 
 from citeboard.core import database, processes
 from scoring.ops.serving import PARTS, SITE, Failed, Serving
-from tasks.seasons.first_organiser import how_to_begin
+from tasks.seasons.organisers import how_to_begin
 
 log = logging.getLogger(__name__)
 

@@ -1,14 +1,22 @@
-"""Atom feeds of what is public: a season's announcements and phases, a board's rows and gold versions."""
+"""What programs follow: Atom feeds of what is public, a season's announcements and phases, a board's rows and
+gold versions; and a season's calendar (iCalendar, RFC 5545) of what opens, closes and is due.
+"""
 
 import datetime as dt
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.utils.feedgenerator import Atom1Feed
+from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
+from citeboard.core.instants import WITHOUT_END
 from citeboard.core.markdown import rendered
 from citeboard.core.words import counted
 from scoring.board.formatting import metric_label, shown
@@ -16,6 +24,7 @@ from scoring.board.public_results import PublicTeam, Result, system_slug
 from scoring.board.standings import Board
 from scoring.exchange.results import place, site_address
 from tasks.models import Announcement, Gold, Phase, Season
+from tasks.seasons.file.entries import SEASON, phase_prefix
 
 ATOM = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 50
@@ -139,3 +148,78 @@ def _written(title: str, link: str, route: str, where: Iterable[str], entries: I
 
 def _clean(text: str) -> str:
     return _CONTROLS.sub("", text)
+
+
+ICALENDAR = "text/calendar; charset=utf-8"
+#: Octets of a line, its break apart; what is longer goes on in the next, behind a space.
+MAX_OCTETS = 75
+
+
+class Event(NamedTuple):
+    """``name`` stays the same when it is moved; ``key`` is what it is called in the season file."""
+
+    name: str
+    key: str
+    at: dt.datetime
+    words: str
+    address: str
+
+
+def season_calendar(season: Season) -> bytes:
+    moved, last = Counter[str](), dict[str, dt.datetime]()
+    for entry in history(season).exclude(changes=[]).order_by("at", "pk").only("at", "changes"):
+        for change in entry.changes:
+            moved[change["key"]] += 1
+            last[change["key"]] = entry.at
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Citeboard//Citeboard//EN"]
+    lines += [f"X-WR-CALNAME:{_escaped(season.title)}"]
+    for event in sorted(_events(season), key=lambda event: event.at):
+        lines += [
+            "BEGIN:VEVENT",
+            f"UID:{event.name}@{urlsplit(settings.BASE_URL).hostname}",
+            f"DTSTAMP:{_utc(last.get(event.key, season.created_at))}",
+            f"SEQUENCE:{moved[event.key]}",
+            f"DTSTART:{_utc(event.at)}",
+            f"SUMMARY:{_escaped(event.words)}",
+            f"URL:{event.address}",
+            "END:VEVENT",
+        ]
+    return "".join(_folded(line) for line in [*lines, "END:VCALENDAR"]).encode()
+
+
+def _events(season: Season) -> Iterator[Event]:
+    for name, at in season.dates.items():
+        words, address = f"{season}: {Season.date_label(name)}", site_address("season", season.slug)
+        yield Event(f"season-{season.pk}-{name}", f"{SEASON}.{name}", at, words, address)
+    said = {
+        "inputs_from": _("%(season)s: inputs of %(task)s, %(phase)s, are given out"),
+        "opens": _("%(season)s: %(task)s, %(phase)s, opens"),
+        "closes": _("%(season)s: %(task)s, %(phase)s, closes"),
+    }
+    for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
+        prefix, address = phase_prefix(phase.task.slug, phase.slug), site_address("board", *place(phase))
+        for name, words in said.items():
+            if (at := getattr(phase, name)) is not None and at < WITHOUT_END:
+                named = {"season": season, "task": phase.task, "phase": phase}
+                yield Event(f"phase-{phase.pk}-{name}", f"{prefix}.{name}", at, words % named, address)
+
+
+def _utc(at: dt.datetime) -> str:
+    return f"{at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _escaped(text: str) -> str:
+    for sign in ("\\", ";", ","):
+        text = text.replace(sign, f"\\{sign}")
+    return "\\n".join("".join(filter(str.isprintable, line)) for line in text.splitlines())
+
+
+def _folded(line: str) -> str:
+    """No sign is cut in two, however many octets it has."""
+    folded, octets = "", 0
+    for sign in line:
+        size = len(sign.encode())
+        if octets + size > MAX_OCTETS:
+            folded, octets = f"{folded}\r\n ", 1
+        folded, octets = folded + sign, octets + size
+    return f"{folded}\r\n"
