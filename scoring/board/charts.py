@@ -56,9 +56,7 @@ def ranking_chart(board: Board) -> Dots | None:
     return Dots(
         title=f"{board.phase.task}, {board.phase}: {label}",
         labels=[f"{row.system} ({row.display_name})" for row in rows],
-        series=[
-            Series(name=label, values=[_of_cell(cell) if cell else Measured(value=None) for cell in cells])
-        ],
+        series=[Series(name=label, values=[Measured.of(cell) for cell in cells])],
         axis=value_axis(label, ranking.scale),
     )
 
@@ -111,7 +109,7 @@ def _by_dimension(table: ClassTable, label: str) -> str:
 
 def quality_against(board: Board, ranking: Column, figures: TeamReported, measure: TeamMeasure) -> Scatter:
     points = [
-        Point(name=row.system, x=Measured(value=cost), y=_of_cell(cell))
+        Point(name=row.system, x=Measured(value=cost), y=Measured.of(cell))
         for row in figures.rows
         if (cell := row.scores.get(ranking.name)) and cell.value is not None
         if (cost := figures.value(row, measure)) is not None
@@ -139,7 +137,9 @@ def one_against_another(pairing: "Pairing") -> Scatter:
     series = [
         PointSeries(
             name=name,
-            points=[Point(name=row.system, x=_of_cell(across), y=_of_cell(up)) for row, across, up in points],
+            points=[
+                Point(name=row.system, x=Measured.of(across), y=Measured.of(up)) for row, across, up in points
+            ],
             has_names=len(pairing.points) <= MAX_NAMED,
         )
         for name, is_baseline in ((_("systems"), False), (_("baselines"), True))
@@ -157,10 +157,6 @@ def one_against_another(pairing: "Pairing") -> Scatter:
         x=value_axis(metric_label(pairing.across.metric), pairing.across.scale),
         y=value_axis(metric_label(pairing.up.metric), pairing.up.scale),
     )
-
-
-def _of_cell(cell: Cell) -> Measured:
-    return Measured(value=cell.value, low=cell.low, high=cell.high)
 
 
 def history(
@@ -416,7 +412,7 @@ def sweep_chart(sweep: Sweep) -> Scatter:
         return Point(
             name=metric_label(column.metric),
             x=Measured(value=float(place), text=in_decimals(f"{sweep.swept} {at:g}")),
-            y=_of_cell(cell) if cell else Measured(value=None),
+            y=Measured.of(cell),
         )
 
     return Scatter(

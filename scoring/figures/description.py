@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 
 class Look(NamedTuple):
@@ -84,6 +84,11 @@ class Measured:
     high: float | None = None
     text: str = ""
     is_faint: bool = False
+
+    @classmethod
+    def of(cls, number: Any) -> Self:
+        """Of what has a value between two ends; None is no value."""
+        return cls(value=number.value, low=number.low, high=number.high) if number else cls(value=None)
 
     @property
     def numbers(self) -> list[float]:

@@ -193,7 +193,7 @@ def _dimension(
         title=_("%(metrics)s by %(dimension)s") % words,
         labels=[formatting.class_label(label) for label in classes],
         series=[
-            Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
+            Series(name=label, values=[Measured.of(values.get(metric)) for values in classes.values()])
             for metric, label in zip(alike, labels, strict=True)
         ],
         axis=charts.value_axis(labels[0] if len(labels) == 1 else in_range, scale, has_zero=True),
@@ -205,10 +205,6 @@ def _dimension(
         "lines": lines,
         "figure": figure,
     }
-
-
-def _measured(number: ClassNumber | None) -> Measured:
-    return Measured(value=number.value, low=number.low, high=number.high) if number else Measured(value=None)
 
 
 #: From so many instances on intervals of all populations hold, but for rare classes.

@@ -78,7 +78,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
         line = {"run": as_told(run, request.user), "stands": run.pk in stands}
         lines.append({**line, "value": score_text(score), "interval": around})
     points = [
-        (run.submitted_at, Measured(value=score.value, low=score.low, high=score.high), run.system)
+        (run.submitted_at, Measured.of(score), run.system)
         for run in reversed(runs)
         if (score := scores.get(run.pk)) and score.value is not None
     ]

@@ -225,10 +225,7 @@ def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]
     rises = ranking.higher_is_better is not False
     best = best_so_far([cell.value for _row, cell in cells], rises)
     label = metric_label(ranking.metric)
-    points = [
-        (row.submitted_at, Measured(value=cell.value, low=cell.low, high=cell.high), row.system)
-        for row, cell in cells
-    ]
+    points = [(row.submitted_at, Measured.of(cell), row.system) for row, cell in cells]
     figure = history(
         points, label, ranking.scale, higher_is_better=rises, published=_published(board, ranking)
     )
