@@ -7,6 +7,7 @@ from smtplib import SMTPException
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -39,7 +40,7 @@ class Step:
 
 
 def steps(season: Season) -> list[Step]:
-    phases = scored_phases(season)
+    phases = list(scored_phases(season))
     gold = {phase.pk: Gold.objects.current(phase) for phase in phases}
     scored = Submission.objects.filter(phase__in=phases, status=Submission.Status.SCORED)
     baselines = set(scored.filter(kind=Submission.Kind.BASELINE).values_list("phase", flat=True))
@@ -82,9 +83,9 @@ def steps(season: Season) -> list[Step]:
     ]
 
 
-def scored_phases(season: Season) -> list[Phase]:
+def scored_phases(season: Season) -> QuerySet[Phase]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
-    return list(phases.select_related("task__season").order_by("task__position", "position", "opens"))
+    return phases.select_related("task__season").order_by("task__position", "position", "opens")
 
 
 def participants_walk(season: Season) -> list[str]:
@@ -96,7 +97,7 @@ def participants_walk(season: Season) -> list[str]:
         team = found_team(name=name, founder=person)
         if season.registration == Season.Entry.LIST and season.entry_list:
             Season.objects.filter(pk=season.pk).update(entry_list=person.email)
-        phases = scored_phases(season)
+        phases = list(scored_phases(season))
         if any(Gold.objects.current(phase) is None for phase in phases):
             stopped.append(_("no run is accepted where there is no gold"))
         try:

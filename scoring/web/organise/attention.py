@@ -18,6 +18,7 @@ from citeboard.core.words import counted, listed
 from scoring.board import confirming, counting, leak_budget, visibility
 from scoring.board.standings import standings
 from scoring.models import Evaluation
+from scoring.ops.launching import scored_phases
 from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.gold.early import kept_back
 from tasks.jobs import tallies
@@ -136,7 +137,7 @@ def _failed_rescorings(season: Season) -> Concern:
 def _gold_problems(season: Season) -> Concern:
     lines = []
     at = now()
-    for phase in _phases(season):
+    for phase in scored_phases(season):
         newest = Gold.objects.current(phase)
         standing = counting.board_gold(phase) if newest else None
         if newest is None:
@@ -162,7 +163,7 @@ def _kept_back(season: Season) -> Concern:
     words = _("Not shown yet: %(what)s.")
     lines = [
         _phase_line(early.phase, "organise-secrecy", words % {"what": early.words})
-        for early in kept_back(_phases(season).filter(closes__gt=now()))
+        for early in kept_back(scored_phases(season).filter(closes__gt=now()))
     ]
     advice = _("These phases show it by their own settings; it is shown from the instant that is named.")
     return Concern.of("kept-back", _("Kept back by another phase"), lines, advice)
@@ -173,7 +174,7 @@ def _changed_before_the_end(season: Season) -> Concern:
     lines = [
         _phase_line(phase, "organise-history", f"{changed.who} {changed.words}.", changed.at)
         for changed in history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES)[:1]
-        for phase in _phases(season).filter(closes__gt=at, closes__lte=at + AHEAD)
+        for phase in scored_phases(season).filter(closes__gt=at, closes__lte=at + AHEAD)
     ]
     advice = _("Teams may not have seen it; announce it, or move the end.")
     return Concern.of("late-changes", _("Changed within 48 hours of an end"), lines, advice)
@@ -181,7 +182,7 @@ def _changed_before_the_end(season: Season) -> Concern:
 
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
-    phases = _phases(season).filter(Exists(scored), closes__gt=now())
+    phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
     # What is of no team is little, but not for SQLite, which would go through all that is scored.
     baselines = Submission.objects.filter(phase__in=phases, team=None, kind=Submission.Kind.BASELINE)
     have = {phase for phase, status in baselines.values_list("phase", "status") if status == Status.SCORED}
@@ -198,7 +199,7 @@ def _without_card(season: Season) -> Concern:
         for task in season.tasks.filter(is_reported_only=False)
         if not card(task).text.strip()
     ]
-    for phase in _phases(season):
+    for phase in scored_phases(season):
         empty = {METHOD: Q(description=""), COSTS: Q(team_figures=None)}
         lacks = [empty.get(name, ~Q(card__has_key=name)) for name in phase.card_required]
         standing = Submission.objects.filter(phase=phase, team__isnull=False, status=Status.SCORED)
@@ -212,7 +213,7 @@ def _without_card(season: Season) -> Concern:
 
 def _without_first_rank(season: Season) -> Concern:
     lines = []
-    for phase in _phases(season).filter(opens__lte=now()):
+    for phase in scored_phases(season).filter(opens__lte=now()):
         board = standings(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
@@ -289,7 +290,9 @@ def _probes(season: Season) -> Concern:
 
 
 def _contested_results(season: Season) -> Concern:
-    asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
+    asking = scored_phases(season).filter(
+        confirms_results=True, confirmation_ended_at=None, closes__lte=now()
+    )
     lines = []
     for phase in asking:
         for result in confirming.results_of(phase):
@@ -371,7 +374,7 @@ def _unserved_queues(season: Season) -> Concern:
 
 
 def _teams_without_score(season: Season) -> Concern:
-    phases = _phases(season)
+    phases = scored_phases(season)
     if not any(phase.opens <= now() for phase in phases):
         return Concern.of("teams-without-score", "", ())
     own = Tallied.objects.filter(what=tallies.RUNS, phase__in=phases.values("pk"), team=OuterRef("team"))
@@ -393,11 +396,6 @@ def _teams_without_score(season: Season) -> Concern:
 
 def _runs(season: Season) -> QuerySet[Submission]:
     return Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
-
-
-def _phases(season: Season) -> QuerySet[Phase]:
-    phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
-    return phases.select_related("task__season").order_by("task__position", "position", "opens")
 
 
 def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:

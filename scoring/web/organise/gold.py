@@ -20,6 +20,7 @@ from scoring.board import comparisons, planning
 from scoring.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
 from scoring.ops.doctor import needs_of
+from scoring.ops.launching import scored_phases
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.web import pages
 from scoring.web.organise.overview import lines
@@ -110,9 +111,8 @@ def power(request: HttpRequest, season: Season) -> pages.Answer:
 @pages.organisers.page("organise/baselines.html", "baselines")
 def listed(request: HttpRequest, season: Season) -> pages.Answer:
     """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
-    phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
-    ordered = phases.select_related("task__season").order_by("task__position", "position", "opens")
-    return {"phases": [_phase_lines(phase) for phase in ordered], "has_papers": has_papers()}
+    phases = [_phase_lines(phase) for phase in scored_phases(season)]
+    return {"phases": phases, "has_papers": has_papers()}
 
 
 def _phase_lines(phase: Phase) -> dict[str, Any]:
