@@ -47,10 +47,6 @@ from tasks.types.positional_citations.parsing import file_parses
 TASKS = "tasks"
 
 
-class FolderInUse(Exception):
-    pass
-
-
 @dataclass(frozen=True)
 class Written:
     """``withheld`` names phases without their runs and their splits' gold."""
@@ -63,9 +59,9 @@ class Written:
 
 
 def write_archive(season: Season, folder: Path, *, version: str, with_gold: bool) -> Written:
-    """``with_gold`` is the organisers' word that the gold is released. Raises FolderInUse."""
+    """``with_gold`` is the organisers' word that the gold is released. Raises FileExistsError."""
     if folder.exists():
-        raise FolderInUse(f"{folder} exists; an archive is written into a new folder")
+        raise FileExistsError(f"{folder} exists; an archive is written into a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     log.keep_up()
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:

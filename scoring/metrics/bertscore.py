@@ -171,7 +171,9 @@ class _Weights:
 
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
         model = settings.encoder()
-        self._special = np.array(sorted(model.special_ids))
+        # The two that stand around a text weigh nothing.
+        around = {model.tokenizer.cls_token_id, model.tokenizer.sep_token_id}
+        self._special = np.array(sorted(around - {None}))
         self._idf: base.Floats | None = None
         if settings.uses_idf:
             having = Counter(token for ids in model.ids(gold) for token in set(ids))

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -193,11 +193,6 @@ class Encoder:
             for row, place in enumerate(batch):
                 embedded[place] = Embedded(np.array(ids[place]), vectors[row, : len(ids[place])].numpy())
         return [embedded[place] for place in range(len(ids))]
-
-    @cached_property
-    def special_ids(self) -> frozenset[int]:
-        """The two tokens that stand around a text and weigh nothing."""
-        return frozenset({self.tokenizer.cls_token_id, self.tokenizer.sep_token_id} - {None})
 
 
 def padded(ids: Mapping[int, Sequence[int]], at_once: int) -> Iterator[tuple[list[int], Any, Any]]:

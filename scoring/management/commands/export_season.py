@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
-from scoring.archive.write import FolderInUse, write_archive
+from scoring.archive.write import write_archive
 from tasks.management.problems import refusing, season_named
 from tasks.seasons.file.export import export_season
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             if any(task.published for task in season.tasks.all()):
                 self.stderr.write("published results are loaded from their own files, before the season")
             return
-        with refusing(FolderInUse):
+        with refusing(FileExistsError):
             written = write_archive(
                 season, options["out"], version=options["archive_version"], with_gold=options["with_gold"]
             )

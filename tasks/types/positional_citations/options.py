@@ -1,7 +1,6 @@
 """The options of the task type, and its metrics."""
 
 from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
-from tasks.types.positional_citations.claims import ClaimRules
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
@@ -109,10 +108,6 @@ def chosen_splitter(options: Options, *, is_official: bool) -> str:
     if chosen != AUTO:
         return chosen
     return "punkt" if is_official else "rules"
-
-
-def claim_rules(rules: str, options: Options) -> ClaimRules:
-    return ClaimRules(is_official=rules == OFFICIAL, merge_groups=options[MERGE_GROUPS.name] == "yes")
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:

@@ -15,7 +15,7 @@ from tasks.types import jsonlines
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
 from tasks.types.files import Files, InputFile
 from tasks.types.positional_citations import claims as atomic, sentences as marking
-from tasks.types.positional_citations.options import PARSER, PASSAGES, chosen_splitter, claim_rules
+from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER, PASSAGES, chosen_splitter
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
@@ -282,7 +282,9 @@ class _Reader:
         self._moved = {name: moved(split(output)) for name, output in run.items()}
         self._first_lines = {name: split(marking.first_line(output)) for name, output in run.items()}
         texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
-        splitting = claim_rules(rules, options)
+        splitting = atomic.ClaimRules(
+            is_official=self.is_official, merge_groups=options[MERGE_GROUPS.name] == "yes"
+        )
         to_parse = {text: atomic.text_to_parse(text, splitting) for text in sorted(texts)}
         parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
         known = {text: parses.get(wanted or "") for text, wanted in to_parse.items()}
@@ -317,7 +319,7 @@ class _Reader:
                         row["mark_position"] = (marking.third(claim.position),)
                     yield ScoredClaim(question=question, features=row, claim=claim, sentence=place, place=nth)
         for text in self._first_lines[question.id]:
-            cited = tuple(marking.alce_marks(text))
+            cited = tuple(map(marking.number, marking.ALCE_MARK.findall(text)))
             features = {**common, **sentence_features(self._sentences[text], len(cited))}
             plain = marking.without_marks(text).strip()
             yield AlceSentence(question=question, features=features, text=plain, marks=cited)

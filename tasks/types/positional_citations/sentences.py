@@ -128,10 +128,6 @@ def marks(text: str) -> list[int]:
     return [number(match) for match in MARK.findall(text)]
 
 
-def alce_marks(text: str) -> list[int]:
-    return [number(match) for match in ALCE_MARK.findall(text)]
-
-
 def number(mark: str) -> int:
     digits = mark.strip("[]")
     return int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
