@@ -148,7 +148,8 @@ def one_run(own) -> tuple[Submission, str]:
 def test_what_a_hostile_file_does_ends_as_a_sentence_to_its_organisers_and_as_nothing_else(
     own, act, settings, caplog
 ):
-    settings.SCORING_TIMEOUT = 4
+    if "while" in act:
+        settings.SCORING_TIMEOUT = 4
     written(own, "    pass\n", f"    {act}\n")
     run, told = one_run(own)
     assert run.status == "failed"
