@@ -473,8 +473,8 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
         ordered = np.sort(p)
         defined = (~np.isnan(p)).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha
-        first = np.take_along_axis(ordered, fails.argmax(axis=1)[:, None], axis=1)
-        return np.asarray(np.where(fails.any(axis=1)[:, None], p < first, ~np.isnan(p)))
+        first = np.where(fails, ordered, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        return np.asarray(p < first)
     if family == BOARD:
         above, adjusted = np.triu(others), np.full(p.shape, np.nan)
         adjusted[above] = holm(p[above].tolist())

@@ -262,3 +262,21 @@ def test_what_could_not_be_asked_does_not_make_holm_stricter():
     assert adjusted[0] == pytest.approx(0.04)
     assert math.isnan(adjusted[1])
     assert adjusted[2] == pytest.approx(0.04)
+
+
+def test_each_row_of_a_board_is_corrected_as_holm_corrects_its_comparisons():
+    """With equal p-values, such as are missing, and such as are not there yet and count all the same."""
+    chance = np.random.default_rng(1)
+    for rows in [*range(9)] * 20:
+        p = np.round(chance.random((rows, rows)) ** 6, 3)
+        p[chance.random(p.shape) < 0.1] = np.nan
+        p[chance.random(p.shape) < 0.1] = np.inf
+        p = np.maximum(p, p.T)
+        found = significance.differing(p)
+        for row in range(rows):
+            others = [other for other in range(rows) if other != row and not np.isnan(p[row, other])]
+            corrected = significance.holm([min(1.0, p[row, other]) for other in others])
+            differ = [
+                other for other, own in zip(others, corrected, strict=True) if own <= significance.ALPHA
+            ]
+            assert np.flatnonzero(found[row]).tolist() == differ
