@@ -516,7 +516,7 @@ _OWN_CACHES: dict[str, dict[str, Any]] = {
     # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
     # it holds nothing else, so that no number of requests can push a count out.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
-    # What follows from scores and takes long to find: ranks, tests, counts of labels.
+    # What follows from scores and takes long to find: tests, counts of labels.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
     # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
     "queue": {"BACKEND": f"{_BACKENDS}.filebased.FileBasedCache", "LOCATION": DATA_DIR / "queue"},
@@ -534,8 +534,8 @@ CACHES: dict[str, dict[str, Any]] = {
 } | {
     # Pages as visitors get them; so many in each process.
     "pages": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 300}},
-    # Boards as they were computed, for other views of them and for who is signed in; so many in each process.
-    "boards": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "boards", "OPTIONS": {"MAX_ENTRIES": 48}},
+    # Boards as they were computed, for other views and other readers, and what of them no new score changes.
+    "boards": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "boards", "OPTIONS": {"MAX_ENTRIES": 56}},
 }
 
 # -- The API ------------------------------------------------------------------------------------------

@@ -172,11 +172,10 @@ def known_pairs(
         return list(cursor.fetchall())
 
 
-def _known(rows: Sequence[int], metric: str, before: NDArray[np.void] | None = None) -> NDArray[np.void]:
-    """Of each two rows. Those of which nothing is known ``before`` are read: of as few rows as it takes,
-    first those with the most such pairs.
-    """
-    facts = np.full((len(rows), len(rows)), NOTHING) if before is None else before
+def _known(rows: Sequence[int], metric: str, facts: NDArray[np.void] | None = None) -> NDArray[np.void]:
+    """Of each two rows. What the ``facts`` lack is read into them: of few rows, those that lack most."""
+    if facts is None:
+        facts = np.full((len(rows), len(rows)), NOTHING)
     np.fill_diagonal(facts["p"], math.nan)
     lacks = facts["p"] == NOT_YET
     counts, asked = lacks.sum(axis=1), []

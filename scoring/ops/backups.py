@@ -409,8 +409,8 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> tuple[Manifest, 
         has_other_key = print_of(settings.SECRET_KEY) != manifest.secret_print
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    for model in (Phase, BoardOrder):
-        model._default_manager.update(version=F("version") + VERSIONS_APART)  # noqa: SLF001  (documented)
+    Phase.objects.update(version=F("version") + VERSIONS_APART)
+    BoardOrder.objects.update(version=F("version") + VERSIONS_APART, revision=F("revision") + VERSIONS_APART)
     return manifest, list(_differing(manifest)), has_other_key
 
 

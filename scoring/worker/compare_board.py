@@ -92,8 +92,8 @@ def _compare_some(
     if board.ranking is None or len(rows) < 2:
         return False
     name = board.ranking.metric
-    with_too_few = comparisons.with_too_few_trials(rows, name)
-    known = {(first, second) for first, second, *_ in comparisons.known_pairs(rows, name)} - with_too_few
+    known = {(first, second) for first, second, *_ in comparisons.known_pairs(rows, name)}
+    known -= comparisons.with_too_few_trials(rows, name)
     pairs = itertools.combinations(rows, 2)
     left = [pair for pair in pairs if pair not in known and unreadable.isdisjoint(pair)]
     if not left:
