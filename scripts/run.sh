@@ -17,5 +17,5 @@ export CITEBOARD_LOG_LEVEL="${CITEBOARD_LOG_LEVEL:-WARNING}"
 "$python" manage.py migrate --verbosity 0 --skip-checks
 "$python" manage.py demo --only begin --skip-checks
 nice "$python" scripts/fetch_models.py pipeline &
-nice "$python" manage.py demo --only rest --skip-checks &
+"$python" manage.py demo --only rest --skip-checks &
 exec "$python" manage.py serve
