@@ -17,7 +17,7 @@ fi
 for name in python3.11 python3.12 python3.13 python3.14 python3 python; do
     # All places on the path, since the first may be such a shim.
     IFS=:
-    for folder in $PATH; do
+    for folder in /usr/bin $PATH; do
         candidate="$folder/$name"
         if [ -x "$candidate" ] && fits "$candidate"; then echo "$candidate"; exit 0; fi
     done

@@ -1,11 +1,12 @@
 """A site moves from SQLite to PostgreSQL with every row, or not at all."""
 
-import tarfile
+import shutil
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from scoring.demo.prepare import WITH_CARE
 from tests.own_database import empty_system, manage
 
 DIGESTS = "from scoring.ops.backups import board_digests; print(sorted(board_digests().items()))"
@@ -17,8 +18,7 @@ def test_a_moved_site_has_every_row_and_shows_the_same_boards(root, tmp_path):
     if connection.vendor != "postgresql":
         pytest.skip("a site moves to PostgreSQL")
     site = tmp_path / "site"
-    with tarfile.open(root / "tests/upgrade/0.3.0/site.tar.xz") as archive:
-        archive.extractall(site, filter="data")
+    shutil.unpack_archive(root / "tests/upgrade/0.3.0/site.tar.xz", site, **WITH_CARE)
     with empty_system(tmp_path / "empty") as there:
         moved = {**there, "CITEBOARD_DATA_DIR": str(site), "CITEBOARD_INSECURE_HTTP": "yes"}
         here = {**moved, "DATABASE_URL": f"sqlite:///{site}/citeboard.sqlite3"}
