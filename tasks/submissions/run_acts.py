@@ -44,7 +44,12 @@ def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
     words = _("a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled")
-    return _move(submission, Status.WITHDRAWN, (Status.SCORED,), words, by=user, reason=reason)
+    own = Submission.objects.filter(phase=submission.phase_id, team=submission.team_id)
+    with transaction.atomic():
+        withdrawn = _move(submission, Status.WITHDRAWN, (Status.SCORED,), words, by=user, reason=reason)
+        # What failed of its team is for organisers to look at again, where no other run after it was scored.
+        own.filter(status=Status.FAILED, number__lt=submission.number).update(has_failed=True)
+    return withdrawn
 
 
 def revoke_run(submission: Submission, user: User, reason: str = "") -> Submission:
