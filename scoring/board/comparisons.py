@@ -217,11 +217,9 @@ class Ranks:
     values: list[float | None]
     facts: NDArray[np.void]
     standings: list[significance.Standing]
+    #: Once each two have been compared.
+    is_complete: bool
     first_two: FirstTwo | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        return not (self.facts["p"] == NOT_YET).any()
 
 
 #: Of a board with more rows nothing is kept, so that a process stays small.
@@ -248,9 +246,11 @@ def ranks_of(
         known = before.facts.take(there[:, None] * len(before.rows) + there)
         known[source < 0] = known[:, source < 0] = NOTHING
     facts = _known(evaluations, metric, known)
-    if (facts["p"] != NOT_YET).sum() == len(rows):
+    unmade = int((facts["p"] == NOT_YET).sum())
+    if unmade == len(rows) * (len(rows) - 1):
         # Any rank is open to each.
-        return Ranks(rows, values, facts, [significance.Standing(1, 1, len(rows))] * len(rows))
+        anything = [significance.Standing(1, 1, len(rows))] * len(rows)
+        return Ranks(rows, values, facts, anything, is_complete=not unmade)
     merits = [math.nan if value is None else value for value in values]
     standings = significance.standings_of(merits, facts["p"])
     first_two = None
@@ -259,7 +259,7 @@ def ranks_of(
         chance = None if differ else _order_chance(facts)
         units = int(facts["units"][0, 1])
         first_two = FirstTwo(units=units, differ=differ, p=base.finite(float(p)), chance=chance)
-    ranks = Ranks(rows, values, facts, standings, first_two)
+    ranks = Ranks(rows, values, facts, standings, not unmade, first_two)
     if len(rows) <= MAX_KEPT:
         caches["boards"].set(name, ranks, SECONDS)
     return ranks

@@ -17,9 +17,7 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
     """Where this phase gives it out, and no other that holds any of it still keeps it back."""
     if visibility.visibility_of(phase, visibility.audience_of(phase, viewer)) != visibility.Visibility.SCORES:
         return False
-    if not may_have_inputs(viewer, phase):
-        return False
-    return may_give_gold(phase, version.pk if version else None)
+    return may_give_gold(phase, version.pk if version else None) and may_have_inputs(viewer, phase)
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.utils.translation import gettext as _, gettext_lazy
+from django.core.cache import caches
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board import charts, comparisons, differences, formatting, standings
+from scoring.board.cache import SECONDS, digest_of
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import OF_LABELS, Metric, base, calibration, entailment, known_metric, names_by, weighted
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
@@ -239,43 +241,58 @@ class Explained:
 def explained(
     scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
 ) -> list[Explained]:
+    """Kept by what is stored of them: a score of another run, by which pages are made anew, changes none."""
+    numbers = list(scores)
+    stored = [
+        (own.pk, own.shared_id, own.value, own.is_infinite, own.low, own.high, own.n, own.withheld)
+        for own in numbers
+    ]
+    facts = (task_type, filename, evaluation.rules, evaluation.options, evaluation.own_parts, stored)
+    name = f"explained:{digest_of(get_language(), facts)}"
+    known: list[Explained] | None = caches["pages"].get(name)
+    if known is None:
+        known = list(_explained(numbers, evaluation, task_type, filename))
+        caches["pages"].set(name, known, SECONDS)
+    return known
+
+
+def _explained(
+    scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
+) -> Iterator[Explained]:
     kind = the_type(task_type)
     options = kind.checked_options(evaluation.options, builds=False)
     printed = printed_options(entailment.with_labels(evaluation.options, "LABELS"))
-    described = []
     for score in scores:
-        metric = known_metric(kind, score.metric, evaluation.rules, options)
+        metric, signature = known_metric(kind, score.metric, evaluation.rules, options), score.signature
         # In words; empty where none was asked for, or an earlier version made it.
-        described.append(
-            Explained(
-                id=score.pk,
-                metric=score.metric,
+        why_none = provenance_of(signature).get(NO_INTERVAL, "")
+        yield Explained(
+            id=score.pk,
+            metric=score.metric,
+            rules=evaluation.rules,
+            label=formatting.metric_label(score.metric),
+            value=formatting.score_text(score),
+            withheld=score.get_withheld_display(),
+            interval=formatting.interval(score.low, score.high, score.scale)
+            or formatting.reason_in_words(why_none),
+            n=score.n,
+            is_percentage=score.scale == 100,
+            upward=str(UPWARD[metric.higher_is_better if metric else None]),
+            definition=definition(metric) if metric else "",
+            citation=metric.citation if metric else "",
+            signature=signature,
+            parts=signature_parts(signature),
+            command=offline_command(
+                task_type,
                 rules=evaluation.rules,
-                label=formatting.metric_label(score.metric),
-                value=formatting.score_text(score),
-                withheld=score.get_withheld_display(),
-                interval=formatting.interval(score.low, score.high, score.scale)
-                or formatting.reason_in_words(provenance_of(score.signature).get(NO_INTERVAL, "")),
-                n=score.n,
-                is_percentage=score.scale == 100,
-                upward=str(UPWARD[metric.higher_is_better if metric else None]),
-                definition=definition(metric) if metric else "",
-                citation=metric.citation if metric else "",
-                signature=score.signature,
-                parts=signature_parts(score.signature),
-                command=offline_command(
-                    task_type,
-                    rules=evaluation.rules,
-                    options=printed,
-                    signature=score.signature,
-                    gold=["GOLD"],
-                    run=filename,
-                ),
-                has_interval=score.low is not None,
-                caution=caution(metric, score) if metric and score.low is not None else "",
-            )
+                options=printed,
+                signature=signature,
+                gold=["GOLD"],
+                run=filename,
+            ),
+            has_interval=score.low is not None,
+            caution=caution(metric, score) if metric and score.low is not None else "",
         )
-    return described
 
 
 def caution(metric: Metric, score: Score) -> str:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -421,8 +422,7 @@ def min_units(comparisons: int = 1, level: float = ALPHA) -> int:
 ROW, BOARD = "row", "board"
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """A row's rank by value, and the ranks that it may have."""
 
     rank: int
