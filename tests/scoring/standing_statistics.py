@@ -156,9 +156,9 @@ def of_families() -> Iterator[tuple[str, Any]]:
                 found = significance.standings_of(values.tolist(), p, family=family, alpha=alpha)
                 apart = significance.differing(p, family=family, alpha=alpha)
                 case = f"{family} of {count} at {alpha}"
-                yield case, [[dataclasses.astuple(one) for one in found], apart.tolist()]
+                yield case, [found, apart.tolist()]
     tied = significance.standings_of([0.5, math.nan, 0.5, 0.1], np.full((4, 4), math.nan))
-    yield "tied and undefined", [dataclasses.astuple(one) for one in tied]
+    yield "tied and undefined", tied
     yield "holm", significance.holm([0.04, 0.01, math.nan, 0.03, 0.9, 0.01])
     yield "another shape", told(significance.standings_of, [0.5, 0.1], np.zeros((3, 3)))
     yield "another family", told(significance.differing, np.zeros((2, 2)), family="clan")
