@@ -25,8 +25,8 @@ from scripts.dockerfile import Ignored, Stage, Step, declared_folders, needed_fo
 ROOT = Path(__file__).resolve().parent.parent
 IS_ROOT = os.geteuid() == 0
 TARGET = "slim"
-START = 180  # seconds until the started site must answer
-STOP = 90  # seconds until a stopped site must be gone
+START = 60  # seconds until the started site must answer
+STOP = 30  # seconds until a stopped site must be gone
 
 # What an engine hands into a build: how to reach the package index, and nothing about this project.
 PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")

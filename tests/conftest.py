@@ -113,7 +113,7 @@ def asks_what_another_asked(items) -> set:
         elif "access" in item.nodeid and "role" in getattr(item, "fixturenames", ()):
             walks[item.path, item.originalname].setdefault(item.callspec.params["role"], []).append(item)
     for by_role in walks.values():
-        goes = next(role for role in ("organiser", "member", "stranger") if role in by_role)
+        goes = next(role for role in ("organiser", "member", "stranger", *by_role) if role in by_role)
         others.update(item for role, own in by_role.items() if role != goes for item in own)
     return others
 

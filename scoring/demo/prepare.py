@@ -90,7 +90,7 @@ def finish_demo() -> None:
     bring_published()
 
 
-#: The Python of Debian 12 cannot yet refuse what is unpacked elsewhere.
+#: Python has this filter since 3.11.4; Debian 12's is older.
 WITH_CARE: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 

@@ -244,10 +244,10 @@ def explained(
     """Kept by what is stored of them: a score of another run, by which pages are made anew, changes none."""
     numbers = list(scores)
     stored = [
-        (own.pk, own.shared_id, own.value, own.is_infinite, own.low, own.high, own.n, own.withheld)
+        (own.pk, own.signature, own.scale, own.value, own.is_infinite, own.low, own.high, own.n, own.withheld)
         for own in numbers
     ]
-    facts = (task_type, filename, evaluation.rules, evaluation.options, evaluation.own_parts, stored)
+    facts = (task_type, filename, evaluation.rules, evaluation.options, stored)
     name = f"explained:{digest_of(get_language(), facts)}"
     known: list[Explained] | None = caches["pages"].get(name)
     if known is None:

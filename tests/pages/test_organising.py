@@ -13,7 +13,6 @@ from scoring.models import Comparison
 from tasks.models import Gold, Job, Phase, Registration, Season, Submission, WorkerGroup
 from tasks.models.seasons import bump_version
 from tasks.seasons.cards import Card
-from tasks.submissions import run_acts
 from tasks.types import task_types
 from tests import factories
 from tests.pages.reading import text_of
@@ -97,7 +96,7 @@ def test_metrics_that_can_have_no_value_are_told_with_what_they_lack(client, pha
     assert "can have no value" not in attention(client, phase)
 
 
-def test_failed_runs_stand_first_with_their_reasons(client, organiser, phase):
+def test_failed_runs_stand_first_with_their_reasons(client, phase):
     team = boards.make_team(phase, "Night Shift")
     boards.make_run(phase, team, status="failed", system="Owl", reason="The scorer ran out of memory.")
     page = attention(client, phase)
@@ -108,7 +107,7 @@ def test_failed_runs_stand_first_with_their_reasons(client, organiser, phase):
     # As it is marked when a later one is scored.
     Submission.objects.filter(status="failed").update(has_failed=False)
     assert "Runs that failed" not in attention(client, phase)
-    run_acts.withdraw(scored, organiser, "Its team asked for it.")
+    client.post(reverse("submission-withdraw", args=[scored.pk]), {"reason": "Its team asked for it."})
     assert "Runs that failed 1" in attention(client, phase)
 
 
