@@ -6,7 +6,10 @@ Pages that are the same in every season are among those of `tests.browser.test_e
 import pytest
 from django.urls import reverse
 
-from tests.browser.driving import NARROW, barriers, faults_of, reveal, sign_in, turn, wait_for
+from scoring.models import Score, Signature
+from scoring.stats.jackknife import NoInterval
+from scoring.stats.signature import NO_INTERVAL
+from tests.browser.driving import NARROW, barriers, faults_of, is_too_wide, reveal, sign_in, turn, wait_for
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -63,6 +66,17 @@ def test_what_is_wrong_in_one_look_is_found_whichever_a_page_is_loaded_in(page, 
         for name in pages
         for look, faults in {"wide and light": wide, "narrow and dark": narrow}.items()
     }
+
+
+def test_why_a_number_has_no_interval_fits_a_narrow_page(page, live_server, scene):
+    score = Score.objects.filter(evaluation__submission=scene.run).last()
+    Score.objects.filter(pk=score.pk).update(value=None, low=None, high=None)
+    text = f"{score.shared.text}|{NO_INTERVAL}:{NoInterval.UNDEFINED}"
+    Signature.objects.filter(pk=score.shared_id).update(text=text)
+    page.goto(live_server.url + OPEN_TO_ALL["standing"](scene))
+    turn(page, "narrow and dark")
+    assert page.get_by_text("no interval: without some unit").is_visible()
+    assert not is_too_wide(page)
 
 
 def test_a_number_that_is_opened_keeps_nobody_out(page, live_server, scene, axe):
