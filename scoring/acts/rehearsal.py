@@ -443,8 +443,7 @@ def _scored(before: _State, after: _State, queued: Mapping[int, int]) -> Iterabl
         if runs or pk in queued:
             scored = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED).count()
             words = _("%(task)s, %(phase)s: %(runs)s")
-            named = {"task": phase.task, "phase": phase, "runs": counted(runs or scored, "run")}
-            yield pk, words % named
+            yield pk, words % {"task": phase.task, "phase": phase, "runs": counted(runs or scored, "run")}
 
 
 def _moved(before: _State, after: _State) -> Iterable[Moved]:

@@ -449,8 +449,7 @@ class RoleForm(ActForm):
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         if _with_address(email) is None:
-            words = gettext("Nobody has an account with this address; they can sign up first.")
-            raise ValidationError(words)
+            raise ValidationError(gettext("Nobody has an account with this address; they can sign up first."))
         return email
 
 

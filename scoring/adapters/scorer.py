@@ -111,5 +111,4 @@ class Scorer:
             return self._read_file(path)
 
     def _read_file(self, path: Path) -> tuple[Any, list[Problem]]:
-        files = open_input(path)
-        return read_run(self.task_type, files, self._split.index, self.options, name=path.name)
+        return read_run(self.task_type, open_input(path), self._split.index, self.options, name=path.name)

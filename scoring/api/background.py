@@ -80,8 +80,7 @@ def phase_to_judge(user: object, pk: int) -> Phase:
 
 def _accepted(request: Request, job: BackgroundJob) -> Response:
     described = _described(request, job)
-    status = 202 if job.is_moving else 200
-    return Response(described, status=status, headers={"Location": described["url"]})
+    return Response(described, status=202 if job.is_moving else 200, headers={"Location": described["url"]})
 
 
 def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:

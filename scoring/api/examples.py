@@ -73,6 +73,5 @@ def _mapped(names: list[str], part: dict[str, Any], components: dict[str, Any]) 
 
 def _component(part: dict[str, Any]) -> str | None:
     """The component that a part of the description is, or may be beside null."""
-    choices = part.get("allOf") or part.get("oneOf") or [part]
-    reference = choices[0].get("$ref")
+    reference = (part.get("allOf") or part.get("oneOf") or [part])[0].get("$ref")
     return reference.rpartition("/")[2] if reference else None

@@ -277,8 +277,7 @@ def run_history(request: Request, run: Submission) -> Any:
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:
     """The file of a run, as it was sent."""
-    name = submission.filename
-    return download(request, storage.runs, submission.file, filename=name, content_type=BYTES)
+    return download(request, storage.runs, submission.file, filename=submission.filename, content_type=BYTES)
 
 
 deletes(

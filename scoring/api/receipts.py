@@ -55,8 +55,7 @@ def receipts_of(
 def _receipt(row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] | None) -> dict[str, Any]:
     entry, place = row.entry, None
     if entry.index is not None and head is not None:
-        path = log.inclusion(entry.index, head["size"])
-        place = {"index": entry.index, "path": path, "head": head}
+        place = {"index": entry.index, "path": log.inclusion(entry.index, head["size"]), "head": head}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -74,8 +73,7 @@ def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, .
 
 def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
     """With whether it is the reader's own; a run that the reader cannot see on any page looks absent."""
-    seasons = Season.objects.visible_to(user)
-    runs = Submission.objects.filter(phase__task__season__in=seasons.values("pk"))
+    runs = Submission.objects.filter(phase__task__season__in=Season.objects.visible_to(user).values("pk"))
     run = get_object_or_404(runs.select_related("phase__task__season"), pk=pk)
     is_own = visibility.may_see_outcome(run, user)
     if not is_own and standing_of(run.phase, user, run.pk) is None:

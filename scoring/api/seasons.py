@@ -37,8 +37,7 @@ phase_to_organise = numbered("phase", season_to_organise)
 
 
 def task_for_reader(user: object, pk: int) -> Task:
-    visible = _tasks().filter(season__in=Season.objects.visible_to(user).values("pk"))
-    return get_object_or_404(visible, pk=pk)
+    return get_object_or_404(_tasks().filter(season__in=Season.objects.visible_to(user).values("pk")), pk=pk)
 
 
 def _tasks() -> QuerySet[Task]:

@@ -49,8 +49,7 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
 
     @extend_schema_field(serializers.ListField(child=serializers.SlugField()))
     def get_seasons(self, team: Team) -> list[str]:
-        registrations = team.registrations.all()
-        return sorted(entry.season.slug for entry in registrations if not entry.is_refused)
+        return sorted(entry.season.slug for entry in team.registrations.all() if not entry.is_refused)
 
 
 InvitationSerializer = serializer(

@@ -54,8 +54,7 @@ def ask_again() -> int:
     rows = BoardOrder.objects.annotate(is_busy=is_busy).values_list("phase", "rules", "version", "is_busy")
     orders = {(phase, rules): (version, is_moving) for phase, rules, version, is_moving in rows}
     ordered = 0
-    scored = Evaluation.objects.filter(phase=OuterRef("pk"))
-    phases = Phase.objects.filter(Exists(scored)).order_by("pk")
+    phases = Phase.objects.filter(Exists(Evaluation.objects.filter(phase=OuterRef("pk")))).order_by("pk")
     for pk, version, rule_sets in phases.values_list("pk", "version", "task__rules"):
         for rules in rule_sets:
             compared_at, is_moving = orders.get((pk, rules), (None, False))

@@ -143,8 +143,7 @@ def confirmation_of(board: Board) -> Confirmation | None:
     results = results_of(phase)
     if not results:
         return None
-    is_counted = shows_run_counts(phase, board.audience)
-    confirmed, teams = teams_confirmed(results) if is_counted else (None, None)
+    confirmed, teams = teams_confirmed(results) if shows_run_counts(phase, board.audience) else (None, None)
     return Confirmation(official_since=official_since(phase, results), confirmed=confirmed, teams=teams)
 
 

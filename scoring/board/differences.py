@@ -173,8 +173,7 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
     infinite = set()
     withheld: dict[tuple[str, int], str] = {}
     for label, evaluation, number in class_numbers([row.evaluation for row in rows], dimension, metric):
-        told = OF_SMALL_CLASS if label in hidden else number
-        value, is_infinite, low, high, n, why = told
+        value, is_infinite, low, high, n, why = OF_SMALL_CLASS if label in hidden else number
         supports[label] = max(supports.get(label, 0), n)
         values[label, evaluation] = value
         if why:
@@ -203,8 +202,7 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
 
 
 def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
-    chosen = [row for row in board.rows if row.submission in wanted]
-    return chosen or board.rows[:CHOSEN_AT_FIRST]
+    return [row for row in board.rows if row.submission in wanted] or board.rows[:CHOSEN_AT_FIRST]
 
 
 #: By dimension the labels of the classes that are not shown.

@@ -380,8 +380,7 @@ def classes_latex(
     marking = f"Best in bold; baselines in italics{LEADING if is_marked else '.'}"
 
     def head(row: System) -> str:
-        is_team = isinstance(row, Row) and row.competes
-        return row.system if is_team else marked("textit", row.system)
+        return row.system if isinstance(row, Row) and row.competes else marked("textit", row.system)
 
     def line(label: str, support: int | None) -> Iterator[str]:
         yield from (label, "" if support is None else str(support))

@@ -63,8 +63,7 @@ def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColu
 
 def _filled(columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]) -> list[HumanColumn]:
     for score in scores:
-        cells = columns[score.criterion].cells
-        cells[score.submission_id] = (-score.pk, score.value, score.low, score.high)
+        columns[score.criterion].cells[score.submission_id] = (-score.pk, score.value, score.low, score.high)
     return [column for column in columns.values() if column.cells]
 
 

@@ -155,8 +155,7 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     if kept is not None:
         return kept
     task_type = evaluation.phase.task.task_type
-    options = task_type.checked_options(evaluation.options)
-    metric = known_metric(task_type, scheme, evaluation.rules, options)
+    metric = known_metric(task_type, scheme, evaluation.rules, task_type.checked_options(evaluation.options))
     if not isinstance(metric, Divergence):
         return None
     try:

@@ -210,8 +210,7 @@ def save_leaders(board: Board, question: Question, leaders: Sequence[ClassLeader
     """In the place of what was found before; a run that is deleted meanwhile leads nothing."""
     with transaction.atomic():
         best = [leader.best_id for leader in leaders if leader.best_id]
-        locked = Evaluation.objects.select_for_update().filter(pk__in=best)
-        there = set(locked.values_list("pk", flat=True))
+        there = set(Evaluation.objects.select_for_update().filter(pk__in=best).values_list("pk", flat=True))
         for leader in leaders:
             if leader.best_id not in there:
                 leader.best, leader.p = None, None

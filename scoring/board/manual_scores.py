@@ -56,8 +56,7 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     values: dict[int, dict[int, float]] = {}
     for measure, submission, value in scores.values_list("measure_id", "submission_id", "value"):
         values.setdefault(measure, {})[submission] = value
-    measures = ManualMeasure.objects.filter(pk__in=values)
-    return ManualScores(measures=list(measures), values=values)
+    return ManualScores(measures=list(ManualMeasure.objects.filter(pk__in=values)), values=values)
 
 
 def enter_measure(
@@ -154,8 +153,7 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
         if len(parts) == 2:
             with suppress(ValueError):
                 run, value = parts[0], float(parts[1])
-        is_number = run.isascii() and run.isdigit() and len(run) < 16
-        if not math.isfinite(value) or not is_number:
+        if not math.isfinite(value) or not (run.isascii() and run.isdigit() and len(run) < 16):
             words = _("line %(number)s: “%(line)s” is not the number of a run and a value")
         elif int(run) not in runs:
             words = _("line %(number)s: the phase has no run %(run)s")

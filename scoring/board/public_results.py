@@ -341,8 +341,7 @@ def overall_of(
 
 
 def contributes(phase: Phase) -> bool:
-    is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
-    return is_shown and shows_teams(phase, Audience.PUBLIC)
+    return visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING and shows_teams(phase, Audience.PUBLIC)
 
 
 #: Shares that differ by less are equal.

@@ -66,8 +66,7 @@ def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
 
 
 def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
-    snapshots = _readable(phase, audience).exclude(occasion=Snapshot.Occasion.CITED)
-    return list(snapshots.defer("packed"))
+    return list(_readable(phase, audience).exclude(occasion=Snapshot.Occasion.CITED).defer("packed"))
 
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:

@@ -132,8 +132,7 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    is_told = phase.own_runs_show != Phase.OwnRuns.NOTHING
-    return is_told or audience_of(phase, viewer) in RUNS_THE_SEASON
+    return phase.own_runs_show != Phase.OwnRuns.NOTHING or audience_of(phase, viewer) in RUNS_THE_SEASON
 
 
 def shows_teams(phase: Phase, audience: Audience) -> bool:

@@ -97,8 +97,7 @@ class Tools:
         sent = {"system": system, "description": description, "team": team}
         with sent_as_file(Path(path)) as file:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        stated = "\0".join([str(chosen.id), *sent.values(), digest])
-        wanted = hashlib.sha256(stated.encode()).hexdigest()[:12]
+        wanted = hashlib.sha256("\0".join([str(chosen.id), *sent.values(), digest]).encode()).hexdigest()[:12]
         if code != wanted:
             return {
                 "sent": False,

@@ -105,8 +105,7 @@ def drawn(
     """What is of a run goes by its name; what is not to be seen is empty."""
     lines_given = _given(form, given, answers.values())
     if pool:
-        chosen = _("to choose from: %(n)s") % {"n": thousands(pool)}
-        lines_given.append(Line([], words=chosen))
+        lines_given.append(Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)}))
     parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
     if form != base.RANKING and any(judged.values()):
         heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
@@ -186,8 +185,7 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
     pieces, end = [], 0
     for number, match in enumerate(pattern.finditer(text), start=1):
         names = {"<REF>": _("[cited here]"), "<OTHERREF>": _("[another citation]")}
-        shown = names.get(match[0], match[0])
-        pieces += [Piece(text[end : match.start()]), Piece(shown, PLACE)]
+        pieces += [Piece(text[end : match.start()]), Piece(names.get(match[0], match[0]), PLACE)]
         end = match.end()
         if number == count:
             break

@@ -184,8 +184,7 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str, page: int) 
         rows = [row for row, label_set in enumerate(side.labels) if label in (label_set or (NO_CLASS,))]
         is_wanted[side.places[rows]] = True
     labels = dict.fromkeys(one for side in (a, b) for labels in side.labels for one in labels or (NO_CLASS,))
-    differs = is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
-    chosen = np.flatnonzero(differs)
+    chosen = np.flatnonzero(is_wanted & (differences > ROUNDING * max(1.0, metric.scale)))
     order = chosen[np.argsort(-differences[chosen], kind="stable")]
     pages = max(1, -(-len(chosen) // PAGE))
     page, name_of, lines = min(page, pages), list(numbers), []

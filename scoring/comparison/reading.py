@@ -181,8 +181,7 @@ class Reading:
 
     def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
         places, statistics = self._side(side)
-        rows = statistics.features.get(dimension, [()] * len(places))
-        return [row or (NO_CLASS,) for row in rows]
+        return [row or (NO_CLASS,) for row in statistics.features.get(dimension, [()] * len(places))]
 
     def of_class(self, dimension: str, label: str) -> set[str]:
         names = self.names
@@ -239,8 +238,7 @@ class Reading:
         """By the one run that is drawn, or by the mean of all; what has no value comes last."""
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
-        held = which in OF_OTHERS or len(self._texts) > 1
-        count = len(self.runs) if held else 1
+        count = len(self.runs) if which in OF_OTHERS or len(self._texts) > 1 else 1
         merits = np.stack([sign * self._values(metric, side) for side in range(count)])
         known = np.nan_to_num(merits, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
         own = merits[0] if len(self._texts) == 1 else np.mean(merits, axis=0)
@@ -465,8 +463,7 @@ def rights_to_all(board: standings.Board, viewer: object, runs: Sequence[Evaluat
     gold, values = _shown(phase, viewer, board.audience, submissions)
     if not values:
         return None
-    runs_season = board.audience in visibility.RUNS_THE_SEASON
-    answers = runs_season or (gold and all(run.file for run in submissions))
+    answers = board.audience in visibility.RUNS_THE_SEASON or (gold and all(run.file for run in submissions))
     return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
 
 

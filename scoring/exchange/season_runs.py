@@ -57,8 +57,7 @@ def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]
 
 
 def _line(run: Submission, score: Score | None) -> Iterator[object]:
-    team = run.team.slug if run.team else ""
-    yield from (run.pk, run.phase.task.slug, run.phase.slug, team, run.number)
+    yield from (run.pk, run.phase.task.slug, run.phase.slug, run.team.slug if run.team else "", run.number)
     yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
     yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
     yield from (run.filename, run.size, run.sha256)

@@ -51,8 +51,7 @@ def values_across(field: Field, axis: Axis) -> str:
         if x - half > end:
             end = x + half + 6
             numbers.append(words(x, field.bottom + 16, text))
-    middle = (field.left + field.right) / 2
-    title = [words(middle, field.bottom + 36, axis.title)] if axis.title else []
+    title = [words((field.left + field.right) / 2, field.bottom + 36, axis.title)] if axis.title else []
     written = (group("soft", part, text_anchor="middle") for part in (numbers, title))
     return group("grid", lines) + "".join(written)
 
@@ -62,8 +61,7 @@ def values_up(field: Field, axis: Axis) -> str:
     lines = [tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named]
     numbers = [words(field.left - 6, y + 4, text) for y, text in named]
     middle = (field.top + field.bottom) / 2
-    turned = f"rotate(-90 14 {middle:.1f})"
-    title = [words(14, middle, axis.title, transform=turned)] if axis.title else []
+    title = [words(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")] if axis.title else []
     titled = group("soft", title, text_anchor="middle")
     return group("grid", lines) + group("soft", numbers, text_anchor="end") + titled
 
@@ -73,8 +71,7 @@ def left_of(axis: Axis, up: Span) -> float:
 
 
 def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
-    room = x(1) - x(0)
-    if not is_turned(labels, room):
+    if not is_turned(labels, x(1) - x(0)):
         parts = [words(x(place), y + 17, label) for place, label in enumerate(labels)]
         return group("ink", parts, text_anchor="middle")
     parts = []
@@ -96,8 +93,7 @@ def before_names(labels: Sequence[str], room: float) -> float:
 def below_names(labels: Sequence[str], room: float) -> float:
     if not is_turned(labels, room):
         return 26.0
-    longest = max(map(width_of, labels), default=0)
-    return 24.0 + RISE * min(longest, MAX_TURNED)
+    return 24.0 + RISE * min(max(map(width_of, labels), default=0), MAX_TURNED)
 
 
 def legend(names: Sequence[tuple[str, Look]], swatch: Swatch, left: float) -> tuple[str, float]:

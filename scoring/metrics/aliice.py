@@ -206,8 +206,7 @@ class Alce(CitationMetric):
 
     def marks(self, sentence: AlceSentence) -> tuple[int, ...]:
         """The marks that are looked at; none where one of all stands for no passage."""
-        passages = len(sentence.question.passages)
-        in_range = are_in_range(sentence.marks, passages, is_official=self.is_official)
+        in_range = are_in_range(sentence.marks, len(sentence.question.passages), is_official=self.is_official)
         return sentence.marks[: self.most] if in_range else ()
 
     def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:

@@ -214,6 +214,5 @@ def calibration_p_value(sums: Floats) -> float:
         return math.nan
     chances = np.minimum(ratio(confidence, counts), 1.0)
     drawn = np.random.default_rng(0).binomial(np.rint(counts).astype(int), chances, (DRAWS, len(counts)))
-    observed = np.abs(confidence - right).sum()
-    as_far = np.abs(confidence - drawn).sum(axis=1) >= observed * (1 - ROUNDING)
+    as_far = np.abs(confidence - drawn).sum(axis=1) >= np.abs(confidence - right).sum() * (1 - ROUNDING)
     return float((1 + as_far.sum()) / (1 + DRAWS))

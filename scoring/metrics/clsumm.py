@@ -470,8 +470,7 @@ def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool =
     if with_words:
         hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
     # A text of n words has n(n-1)/2 skip-bigrams.
-    lengths = len(model), len(peer)
-    totals = [n * (n - 1) // 2 + (max(n - 1, 0) if with_words else 0) for n in lengths]
+    totals = [n * (n - 1) // 2 + (max(n - 1, 0) if with_words else 0) for n in (len(model), len(peer))]
     return Counts(totals[0], totals[1], hits)
 
 

@@ -178,8 +178,7 @@ class Encoder:
 
         ids = dict(enumerate(self.ids(texts)))
         embedded: dict[int, Embedded] = {}
-        at_once = GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
-        for batch, tokens, mask in padded(ids, at_once):
+        for batch, tokens, mask in padded(ids, GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS):
             with torch.inference_mode():
                 computed = self.model(
                     input_ids=tokens.to(self.device),

@@ -266,8 +266,7 @@ class F1OfMeans(RankingF1):
 
     def aggregate(self, sums: Floats) -> Floats:
         precision, recall, count = sums[..., 0], sums[..., 1], sums[..., -1]
-        value = ratio(2 * precision * recall, (precision + recall) * count)
-        return np.where(count > 0, value, np.nan)
+        return np.where(count > 0, ratio(2 * precision * recall, (precision + recall) * count), np.nan)
 
 
 class Perplexity(Metric):

@@ -343,8 +343,7 @@ def _common(keys: Numbers) -> Numbers:
     """From (rows, width) keys whose last bit says the side: the number of matches in each row."""
     keys = np.sort(keys, axis=1)
     starts, of_reference, of_prediction = runs(keys)
-    matches = np.minimum(of_reference, of_prediction)
-    before = np.concatenate([[0], np.cumsum(matches)])
+    before = np.concatenate([[0], np.cumsum(np.minimum(of_reference, of_prediction))])
     rows = np.searchsorted(starts, np.arange(len(keys) + 1) * keys.shape[1])
     hits: Numbers = np.diff(before[rows])
     return hits

@@ -35,8 +35,7 @@ class SharedManager(models.Manager[Row]):
         return [numbers[row.digest] for row in rows]
 
     def _known(self, digests: dict[str, Row]) -> dict[str, int]:
-        rows = self.filter(digest__in=list(digests)).order_by()
-        return dict(rows.values_list("digest", "pk"))
+        return dict(self.filter(digest__in=list(digests)).order_by().values_list("digest", "pk"))
 
 
 class SharedRow(models.Model):
@@ -329,8 +328,7 @@ class Breakdown(models.Model):
         # Supports stand first, so that the rest need not be unpacked.
         shape = len(self.classes.metrics), len(self.classes.labels)
         size = shape[0] * shape[1] * SUPPORT.itemsize
-        packed = zlib.decompressobj().decompress(self.numbers, size)
-        supports = np.frombuffer(packed, SUPPORT).reshape(shape)
+        supports = np.frombuffer(zlib.decompressobj().decompress(self.numbers, size), SUPPORT).reshape(shape)
         unknown = np.iinfo(SUPPORT).max
         smallest = np.where(supports > 0, supports, unknown).min(axis=0).tolist()
         return {
@@ -383,8 +381,7 @@ def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
 
 
 def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Iterator[tuple[int, ClassNumber]]:
-    columns = zip(supports.tolist(), *numbers.tolist(), strict=True)
-    for place, (n, value, low, high) in enumerate(columns):
+    for place, (n, value, low, high) in enumerate(zip(supports.tolist(), *numbers.tolist(), strict=True)):
         if n == FEW_ANSWERS:
             yield place, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
         elif n >= 0:

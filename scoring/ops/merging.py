@@ -165,8 +165,7 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
 
 def _named(proposal: MergeProposal) -> dict[str, str]:
     """Both teams, as each reads the other."""
-    season = proposal.season
-    return {name: name_to_others(season, getattr(proposal, name)) for name in ("team", "into")}
+    return {name: name_to_others(proposal.season, getattr(proposal, name)) for name in ("team", "into")}
 
 
 def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:

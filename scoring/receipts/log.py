@@ -87,8 +87,7 @@ def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> 
             endorsement = _private(before).sign(KEY + bytes.fromhex(public)).hex()
         SigningKey.objects.filter(pk=before.pk).update(retired_at=timezone.now())
     facts = {"public": public, "nonce": nonce, "endorsement": endorsement}
-    row = SigningKey.objects.create(**facts, signed_by=before if endorsement else None)
-    return Signer(row, private)
+    return Signer(SigningKey.objects.create(**facts, signed_by=before if endorsement else None), private)
 
 
 def _private(key: SigningKey) -> Ed25519PrivateKey:

@@ -81,8 +81,7 @@ def expected_wait(submission: Submission, place: int | None) -> float | None:
     if place is None or place > MAX_PLACE or not recent or submission.status != Status.QUEUED:
         return None
     seconds_per_run = OVERHEAD + median(recent) * max(1, len(submission.phase.task.rules))
-    rounds = -(-place // settings.WORKERS)
-    return float(rounds * seconds_per_run)
+    return float(-(-place // settings.WORKERS) * seconds_per_run)
 
 
 ADVICE = {

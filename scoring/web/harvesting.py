@@ -84,15 +84,13 @@ def _public_pages() -> Iterator[str]:
 @require_safe
 def of_season(request: HttpRequest, season: str) -> HttpResponse:
     """Announcements and phases. A draft has none, also for its organisers."""
-    found = season_for(None, season)
-    return HttpResponse(feeds.season_feed(found, now()), content_type=feeds.ATOM)
+    return HttpResponse(feeds.season_feed(season_for(None, season), now()), content_type=feeds.ATOM)
 
 
 @require_safe
 def calendar(request: HttpRequest, season: str) -> HttpResponse:
     """Phases and dates. A draft has none, also for its organisers."""
-    found = season_for(None, season)
-    return HttpResponse(feeds.season_calendar(found), content_type=feeds.ICALENDAR)
+    return HttpResponse(feeds.season_calendar(season_for(None, season)), content_type=feeds.ICALENDAR)
 
 
 @require_safe

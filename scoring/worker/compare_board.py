@@ -179,8 +179,7 @@ def give_intervals(evaluation: Evaluation) -> None:
 def intervals_of(evaluation: Evaluation) -> Found:
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
-    is_known = evaluation.rules in task_type.rules
-    metrics = metrics_of(task_type, evaluation.rules, options) if is_known else []
+    metrics = metrics_of(task_type, evaluation.rules, options) if evaluation.rules in task_type.rules else []
     statistics = comparisons.statistics_of(evaluation)
 
     def measured(dimension: str) -> list[Metric]:

@@ -92,8 +92,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     place = f"{digest[:2]}/{digest}"
     columns: dict[str, Any] = {column: _kept(folder / name, place) for column, name in stored.items()}
     columns |= {"statistics": prepared.statistics, "findings": prepared.findings}
-    digests = (packing.CONTENT, packing.HELD, packing.PAPERS)
-    contents = tuple((folder / name).read_bytes() for name in digests)
+    contents = tuple((folder / name).read_bytes() for name in (packing.CONTENT, packing.HELD, packing.PAPERS))
     return KeptGold(digest=digest, instances=prepared.instances, columns=columns, contents=contents)
 
 
@@ -187,8 +186,7 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
             deleted = _locked(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
-            is_newest = not of_split.filter(number__gt=deleted.number).exists()
-            if is_newest and phases.exists():
+            if not of_split.filter(number__gt=deleted.number).exists() and phases.exists():
                 raise refusals.Refused(_("phases are scored by v%(number)s") % {"number": deleted.number})
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()

@@ -220,8 +220,7 @@ class RedisWakes(Redis):
                 _leave_alone(reason)
             else:
                 note_recovery(REDIS)
-                is_long_back = time.monotonic() > RedisWakes.away_until + SETTLED
-                if wakes or is_long_back:
+                if wakes or time.monotonic() > RedisWakes.away_until + SETTLED:
                     return wakes
         time.sleep(LOOK)
         found: Wakes | None = _database_answers(_found)

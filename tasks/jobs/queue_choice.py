@@ -227,8 +227,7 @@ def place_in_queue(submission: Submission) -> int | None:
         group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
         waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(*Job.ORDER)
         if (first.priority, first.season) == (job.priority, job.season):
-            before = waiting.filter(earlier, turn__lte=job.turn)
-            own += before.values_list("pk", flat=True)[: MAX_PLACE + 1]
+            own += waiting.filter(earlier, turn__lte=job.turn).values_list("pk", flat=True)[: MAX_PLACE + 1]
         else:
             others[first.priority, first.season] += waiting[: MAX_PLACE + 1].count()
     if len(own) <= MAX_PLACE and job.pk not in own:

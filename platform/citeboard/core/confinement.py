@@ -66,8 +66,7 @@ def closes_all() -> bool:
 
 
 def pool() -> Pool:
-    facts = settings.CHECKS, settings.DATA_DIR / "checks", settings.CHECK_HOUR_SECONDS
-    return _pool(*facts, means())
+    return _pool(settings.CHECKS, settings.DATA_DIR / "checks", settings.CHECK_HOUR_SECONDS, means())
 
 
 @cache

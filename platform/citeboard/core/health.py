@@ -89,8 +89,7 @@ def _missing(clock: float | None) -> Iterator[Missing]:
     if trouble := _trouble_of(settings.REDIS_URL):
         lacks = "the shared cache and prompt wakes; workers look for runs in the database"
         yield Missing(what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks)
-    is_another = settings.REDIS_CACHE_URL != settings.REDIS_URL
-    if is_another and (trouble := _trouble_of(settings.REDIS_CACHE_URL)):
+    if settings.REDIS_CACHE_URL != settings.REDIS_URL and (trouble := _trouble_of(settings.REDIS_CACHE_URL)):
         reason = f"the Redis of cached results does not answer ({trouble})"
         yield Missing(what="cache", reason=reason, lacks="cached results that processes share")
 

@@ -24,8 +24,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     """The number with its noun, in the reader's language: `1 run`, `3 runs`, `no runs`."""
     many = plural or f"{noun}s"
     none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
-    form = ngettext(one, several, number) if number else gettext(none)
-    return form % {"number": thousands(number)}
+    return (ngettext(one, several, number) if number else gettext(none)) % {"number": thousands(number)}
 
 
 def in_decimals(number: str) -> str:

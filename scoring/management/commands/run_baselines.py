@@ -29,8 +29,7 @@ class Command(BaseCommand):
             there_are = ", ".join(sorted(known)) or "none"
             raise CommandError(f"no baseline “{unknown[0]}” of these tasks; there are {there_are}")
         for phase in phases:
-            names = [name for name in names_for(phase) if name in wanted] if wanted else None
-            self.ask_for(phase, names)
+            self.ask_for(phase, [name for name in names_for(phase) if name in wanted] if wanted else None)
 
     def phases(self, options: dict[str, Any]) -> list[Phase]:
         season = Season.objects.filter(slug=options["season"]).first()

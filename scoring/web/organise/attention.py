@@ -300,8 +300,7 @@ def _contested_results(season: Season) -> Concern:
             if said is not None and result.is_contested:
                 name = _("%(system)s of %(team)s, %(task)s, %(phase)s")
                 name %= {"system": run.system, "team": run.team, "task": phase.task, "phase": phase}
-                href = reverse("submission", args=[run.submission])
-                lines.append(Line(name, href, said.message, said.at))
+                lines.append(Line(name, reverse("submission", args=[run.submission]), said.message, said.at))
     advice = _(
         "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
         "confirmation with a reason."

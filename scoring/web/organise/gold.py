@@ -111,8 +111,7 @@ def power(request: HttpRequest, season: Season) -> pages.Answer:
 @pages.organisers.page("organise/baselines.html", "baselines")
 def listed(request: HttpRequest, season: Season) -> pages.Answer:
     """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
-    phases = [_phase_lines(phase) for phase in scored_phases(season)]
-    return {"phases": phases, "has_papers": has_papers()}
+    return {"phases": [_phase_lines(phase) for phase in scored_phases(season)], "has_papers": has_papers()}
 
 
 def _phase_lines(phase: Phase) -> dict[str, Any]:

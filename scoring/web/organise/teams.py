@@ -176,8 +176,7 @@ def _with_secret(webhook: models.Webhook) -> dict[str, Any]:
 @never_cache
 @pages.organisers.act("organise-webhooks season")
 def renew(request: pages.SignedInRequest, season: models.Season, webhook: models.Webhook) -> pages.Answer:
-    renewed = acts.RENEW_SECRET(webhook, request.user)
-    return render(request, "organise/webhooks.html", _with_secret(renewed))
+    return render(request, "organise/webhooks.html", _with_secret(acts.RENEW_SECRET(webhook, request.user)))
 
 
 @pages.organisers.page("organise/deliveries.html", "webhooks")

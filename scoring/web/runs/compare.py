@@ -78,8 +78,7 @@ def _compared(
             own = contenders.ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
             found["read"] = own.with_()
         if visibility.may_see_instances(board.phase, visibility.audience_of(board.phase, viewer)):
-            both = replace(query, a=chosen[0].run, b=chosen[1].run)
-            found["instances"] = pages.instance_part(pair, both)
+            found["instances"] = pages.instance_part(pair, replace(query, a=chosen[0].run, b=chosen[1].run))
     except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200
     except comparisons.Unreadable:

@@ -151,8 +151,7 @@ def _answer(
         content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)})
         return attachment(content, f"{file}-instances.xlsx", is_private=True)
     if query.as_file == CSV_FILE:
-        text = exports.csv_text(*_table(page, runs))
-        return attachment(text, f"{file}-instances.csv", is_private=True)
+        return attachment(exports.csv_text(*_table(page, runs)), f"{file}-instances.csv", is_private=True)
     forms = context.get("forms", TABLES)
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)

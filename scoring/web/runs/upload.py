@@ -111,8 +111,7 @@ def _shown(request: HttpRequest, template: str, context: dict[str, Any]) -> Http
 
 def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
     teams = teams_of(request.user).order_by("name")
-    names = _(" or ").join(team.name for team in teams)
-    context = {"season": season, "teams": teams, "team_names": names}
+    context = {"season": season, "teams": teams, "team_names": _(" or ").join(team.name for team in teams)}
     return render(request, "runs/no_team.html", context, status=403)
 
 
@@ -185,8 +184,7 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: User) -> Outcome |
             )
     except CardIncomplete as refused:
         form.add_missing(refused.missing)
-        reason = capfirst(str(refused))
-        return Outcome(_("%(reason)s. Nothing was stored or counted.") % {"reason": reason})
+        return Outcome(_("%(reason)s. Nothing was stored or counted.") % {"reason": capfirst(str(refused))})
     except RunRejected as refused:
         sentence = _("This run was refused. Nothing was stored, and it does not count.")
         return Outcome(sentence, problems=refused.problems, more=refused.more)

@@ -65,5 +65,4 @@ def terms(request: HttpRequest, season: Season) -> Answer:
             return redirect("terms", season.slug)
         messages.success(request, acts.ACCEPT_TERMS.told(season, accepted, {}))
         return redirect("season", season.slug)
-    acceptance = acceptance_of(current, user) if current else None
-    return {"terms": current, "acceptance": acceptance, "form": form}
+    return {"terms": current, "acceptance": acceptance_of(current, user) if current else None, "form": form}

@@ -65,8 +65,7 @@ PUBLISHED = {"csv": printed.published_csv, "json": printed.published_json}
 @api.readable_anywhere
 @task_readers.page()
 def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
-    name = f"{task.season.slug}-{task.slug}-published.{form}"
-    return attachment(PUBLISHED[form](_results(task)), name)
+    return attachment(PUBLISHED[form](_results(task)), f"{task.season.slug}-{task.slug}-published.{form}")
 
 
 @season_readers.page("publications/reproduced.html")
@@ -93,8 +92,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
 
 @require_safe
 def papers(request: HttpRequest) -> HttpResponse:
-    context = {"papers": Paper.objects.prefetch_related("tables")}
-    return render(request, "publications/papers.html", context)
+    return render(request, "publications/papers.html", {"papers": Paper.objects.prefetch_related("tables")})
 
 
 @require_safe
@@ -213,5 +211,4 @@ def _overall(request: HttpRequest, season: Season) -> Overall:
 @api.readable_anywhere
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
-    content = FORMS[form](season, _overall(request, season))
-    return attachment(content, f"{season.slug}-overall.{form}")
+    return attachment(FORMS[form](season, _overall(request, season)), f"{season.slug}-overall.{form}")

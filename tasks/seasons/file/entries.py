@@ -241,8 +241,7 @@ def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> 
     if isinstance(field, models.PositiveIntegerField):
         least = next((low.limit_value for low in field.validators if isinstance(low, MinValueValidator)), 1)
         end = getattr(settings, setting.at_most) if setting.at_most else setting.most
-        most = {"most": end} if end else {}
-        return table.limit(key, least=max(1, least), **most) or default
+        return table.limit(key, least=max(1, least), **{"most": end} if end else {}) or default
     if field.choices:
         return table.choice(key, [str(value) for value, _ in field.flatchoices], default)
     if setting.is_slug:

@@ -237,6 +237,5 @@ def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
     """What is cited has its grade, 1 where none is given, and what else was graded has its own."""
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
-        grades = rows.grades(record, "grades", rows.names(record, "cited_id") or [])
-        for name, grade in grades.items():
+        for name, grade in rows.grades(record, "grades", rows.names(record, "cited_id") or []).items():
             yield str(record["id"]), name, grade

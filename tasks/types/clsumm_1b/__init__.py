@@ -111,8 +111,7 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     without = [answer for answer in answers if not merged_facets(answer.facets)]
     if 0 < len(without) < len(answers) and not fatal(problems):
         message = f"{len(without):,} answers do not name a facet, and without one an answer counts as wrong"
-        expected = f"one of {', '.join(FACETS)} in each"
-        problems.append(Problem(message=message, expected=expected, fatal=False))
+        problems.append(Problem(message=message, expected=f"one of {', '.join(FACETS)} in each", fatal=False))
     return run, problems
 
 

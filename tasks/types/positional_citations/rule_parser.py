@@ -290,8 +290,7 @@ class _Sentence:
     def _prepositional(self, place: int) -> None:
         if place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.RELATIVE:
             return
-        is_month = any(word in _MONTHS for word in self._low[place + 1 : place + 3])
-        date = self._is_number(place + 1) or is_month
+        date = self._is_number(place + 1) or any(word in _MONTHS for word in self._low[place + 1 : place + 3])
         noun = self._noun if self._verb is None or self._low[place] == "of" else self._object
         is_agent = self._low[place] == "by" and self._is_passive
         if self._verb is not None and (noun is None or ((date or is_agent) and self._low[place] != "of")):

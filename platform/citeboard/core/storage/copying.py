@@ -45,8 +45,7 @@ def copy_all(
             there = {entry.name: entry.size for entry in _entries(target)}
             for entry in fresh:
                 seen[entry.name] = entry.size
-                is_there = there.get(entry.name) == entry.size
-                if is_there and states.get(entry.name) == _state(entry):
+                if there.get(entry.name) == entry.size and states.get(entry.name) == _state(entry):
                     done.known += 1
                     done.unchanged += 1
                 elif is_dry_run:
