@@ -86,9 +86,8 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
         "files": {MEASURES: f"{measures}\n"} if measures else {},
     }  # fmt: skip
     try:
-        files = _looked(draft, by)
         return declaring.new_task(
-            season=season, files=files, stored=stored, filename=filename,
+            season=season, files=_looked(draft, by), stored=stored, filename=filename,
             opens=given["opens"], closes=given["closes"], by=by,
         )  # fmt: skip
     finally:

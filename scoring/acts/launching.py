@@ -74,11 +74,9 @@ class CalendarForm(ActForm):
             {**row, "key": key, "opens": self[f"{key}.opens"], "closes": self[f"{key}.closes"]}
             for key, row in zip(self.phases, self.line["lines"], strict=True)
         ]
-        labels = {name: Season.date_label(name) for name in SEASON_DATES}
-        rows += [
-            {"key": name, "label": label, "bar": bars.get(label, ""), "opens": self[name]}
-            for name, label in labels.items()
-        ]
+        for name in SEASON_DATES:
+            label = Season.date_label(name)
+            rows.append({"key": name, "label": label, "bar": bars.get(label, ""), "opens": self[name]})
         return [{**row, "is_chosen": row["key"] in chosen} for row in rows]
 
     def clean(self) -> dict[str, Any]:

@@ -408,11 +408,10 @@ def sweep_chart(sweep: Sweep) -> Scatter:
 
     def point(place: int, column: Column) -> Point:
         at, row = sweep.points[place]
-        cell = row.scores.get(column.name)
         return Point(
             name=metric_label(column.metric),
             x=Measured(value=float(place), text=in_decimals(f"{sweep.swept} {at:g}")),
-            y=Measured.of(cell),
+            y=Measured.of(row.scores.get(column.name)),
         )
 
     return Scatter(

@@ -212,6 +212,4 @@ def reported_of(submission: Submission) -> list[tuple[str, str]]:
 
 def written(value: float | None) -> str:
     """As the team gave it: whole numbers with their thousands apart, others to six digits."""
-    if value is None:
-        return ""
-    return in_decimals(f"{value:,.0f}" if value == int(value) else f"{value:,.6g}")
+    return "" if value is None else in_decimals(f"{value:,.0f}" if value == int(value) else f"{value:,.6g}")

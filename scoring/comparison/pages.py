@@ -63,9 +63,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
 
 
 def p_value(p: float | None) -> str:
-    if p is None:
-        return formatting.DASH
-    return in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
+    return formatting.DASH if p is None else in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
 
 
 def _command(pair: Two, trials: int) -> str:
@@ -176,8 +174,7 @@ def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:
     ends = [(line.low, line.high) for line in lines if line.low is not None and line.high is not None]
     if not ends:
         return _("Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s.") % facts
-    sure = sum(low * high > 0 for low, high in ends)
     return _(
         "Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s; "
         "in %(sure)s the interval leaves out zero."
-    ) % {**facts, "sure": sure or _("none")}
+    ) % {**facts, "sure": sum(low * high > 0 for low, high in ends) or _("none")}

@@ -69,8 +69,7 @@ def as_xlsx(results: Results) -> bytes:
         ("column", "metric", "scale", "higher is better", "key"),
         *map(attrgetter("name", "metric", "scale", "higher_is_better", "key"), board.columns),
     ]
-    sheets: Mapping[str, Iterable[Iterable[object]]] = {"Board": chain([heads], lines), "About": about}
-    return workbook(results.title, board.updated_at, sheets)
+    return workbook(results.title, board.updated_at, {"Board": chain([heads], lines), "About": about})
 
 
 SCHEMA = "0.3.0"
@@ -321,13 +320,12 @@ def badge(board: Board, row: Row | None) -> str:
             right += " · preliminary"
     widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
     whole, texts = sum(widths), zip((left, right), (0, widths[0]), widths, strict=True)
-    placed = [(text, start + PADDING, width - 2 * PADDING) for text, start, width in texts]
     facts = {
         "words": f"{left}: {right}",
         "whole": whole,
         "left": widths[0],
         "end": whole - 3,
-        "texts": placed,
+        "texts": [(text, start + PADDING, width - 2 * PADDING) for text, start, width in texts],
     }
     return render_to_string("boards/badge.svg", facts)
 

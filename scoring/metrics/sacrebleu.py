@@ -53,7 +53,10 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     bits = _bits(symbols)
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         if pairs == 1:
-            common[0] = _common_of_one(symbols[: lengths[0, 0]], symbols[lengths[0, 0] :], orders)
+            # Of so many different symbols that no key can hold them.
+            texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
+            grams = ([_grams(text, order) for text in texts] for order in range(1, orders + 1))
+            common[0] = [(answer & gold).total() for answer, gold in grams]
             return
         half = pairs // 2
         cut = int(lengths[:half].sum())
@@ -97,12 +100,6 @@ def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> 
         keys[at] = keys[at] >> (orders - left) * bits << (orders - left) * bits
     texts = np.arange(len(lengths), dtype=np.int64)
     return np.sort(keys << 1 | np.repeat(texts >> 1 << orders * bits + 1 | texts & 1, lengths))
-
-
-def _common_of_one(answer: Numbers, gold: Numbers, orders: int) -> list[int]:
-    """The same for one pair of so many different symbols that no key can hold them."""
-    texts = answer.tolist(), gold.tolist()
-    return [(_grams(texts[0], order) & _grams(texts[1], order)).total() for order in range(1, orders + 1)]
 
 
 def _grams(symbols: list[int], order: int) -> Counter[tuple[int, ...]]:

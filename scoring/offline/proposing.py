@@ -151,11 +151,10 @@ def card(found: Found) -> str:
     """What a card can say of a task before its organisers do."""
     task = found.task
     shown = ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
-    answer = _line(task, None)
     return CARD_TEXT.format(
         title=task["title"],
         asked=f"Systems answer each instance from {shown}.",
-        example=json.dumps(answer, ensure_ascii=False),
+        example=json.dumps(_line(task, None), ensure_ascii=False),
         rules=task["rules"][0]["name"],
         missing="An instance without an answer is left out."
         if task["rules"][0].get("missing") == "left-out"

@@ -25,9 +25,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 def painted(text: str, colour: str, stream: TextIO) -> str:
     """The text in a colour, where the stream is a terminal and NO_COLOR (no-color.org) is not set."""
-    if os.environ.get("NO_COLOR") or not is_terminal(stream):
-        return text
-    return f"\x1b[{colour}m{text}\x1b[0m"
+    return text if os.environ.get("NO_COLOR") or not is_terminal(stream) else f"\x1b[{colour}m{text}\x1b[0m"
 
 
 def printable(text: str) -> str:

@@ -27,8 +27,7 @@ of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 
 def summary_by_weights(topic: InputTopic) -> list[str]:
-    weights: Floats = clsumm.likeness(topic, clsumm.paper_alone).sentences.sum(axis=1)
-    return clsumm.fitting(topic, weights)
+    return clsumm.fitting(topic, clsumm.likeness(topic, clsumm.paper_alone).sentences.sum(axis=1))
 
 
 SPANS = (

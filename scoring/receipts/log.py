@@ -119,7 +119,6 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
     """Of what the scorer printed; called in the transaction that publishes it."""
     run, gold = evaluation.submission, evaluation.gold
     phase, now = run.phase, timezone.now()
-    options = phase.task.task_type.checked_options(evaluation.options)
     fields: dict[str, Any] = {
         "task": {
             "site": settings.BASE_URL,
@@ -128,7 +127,7 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
             "phase": phase.slug,
             "type": phase.task.type,
             "rules": evaluation.rules,
-            "options": printed_options(options),
+            "options": printed_options(phase.task.task_type.checked_options(evaluation.options)),
         },
         "run": {"number": run.pk, "sha256": result["run"]["sha256"], "file_sha256": run.sha256},
         "gold": {"sha256": gold.digest, "split": gold.split, "version": gold.number},

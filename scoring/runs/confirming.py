@@ -121,9 +121,8 @@ def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, o
 
 def ask_to_confirm() -> int:
     """Tell the leads whose results wait and who were not told; how many were told."""
-    under_way = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
     asking = Phase.objects.filter(
-        ~Exists(under_way),
+        ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)),
         confirms_results=True,
         confirmation_ended_at=None,
         closes__lte=timezone.now(),

@@ -80,8 +80,7 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
             for name in packing.FILES:
                 done.file(name)
             names = ("digest", "instances", "statistics", "findings")
-            facts: dict[str, Any] = {name: done.result[name] for name in names}
-            return keep_gold(PreparedGold(folder=done.folder, **facts))
+            return keep_gold(PreparedGold(folder=done.folder, **{name: done.result[name] for name in names}))
     except UploadUnreadable as unreadable:
         raise InputRefused([Problem(file=filename, message=str(unreadable))]) from unreadable
 

@@ -171,9 +171,8 @@ def claimable(group: str) -> QuerySet[Job]:
     jobs = heads(served())
     if not settings.FAST_LANE:
         return jobs
-    running = Job.all_kinds.filter(RUNNING, lease_owner__gt="", lease_owner__startswith=group)
     # One process may have all rule sets of a run.
-    at_work = running.aggregate(
+    at_work = Job.all_kinds.filter(RUNNING, lease_owner__gt="", lease_owner__startswith=group).aggregate(
         **{name: Count("lease_owner", filter=which, distinct=True) for name, which in LONG.items()}
     )
     for name, which in LONG.items():

@@ -353,9 +353,8 @@ def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related("phase__task__season")
         own = held.get(pk=run.pk)
-        failed_at = _failed_at(own, job)
         found, is_new = Acknowledgement.objects.get_or_create(
-            submission=own, job=job, failed_at=failed_at, defaults={"note": note, "by": by}
+            submission=own, job=job, failed_at=_failed_at(own, job), defaults={"note": note, "by": by}
         )
         if is_new:
             seasons.bump_version(own.phase_id)

@@ -148,8 +148,7 @@ def _told_apart(pid: int) -> str:
 
 
 def complaint(address: str, port: int) -> str | None:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as door:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as door:
         # A port that was closed a moment ago is free for the site too.
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -134,9 +134,7 @@ class Rules:
         return {**asdict(self), "side_conditions": {} if self.every_context else SIDE_CONDITIONS}
 
     def year_group(self, year: int | None) -> str | None:
-        if year is None or not self.first_year <= year <= self.last_year:
-            return None
-        return self.years(year)
+        return None if year is None or not self.first_year <= year <= self.last_year else self.years(year)
 
     def years(self, year: int) -> str:
         """The years that are counted with this one, be they in a group or before or behind all groups."""

@@ -266,11 +266,10 @@ def _same_files(season: Season) -> Concern:
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
     # Looked for once: both databases would do it for each way in which a run may be one of them.
     found = {*same_bytes.values_list("pk", flat=True), *copied.values_list("submission", flat=True)}
-    same = runs.filter(pk__in=found).order_by("sha256", "submitted_at")
     return Concern.of_rows(
         "same-files",
         _("The same file, or the same answers, from several teams"),
-        same,
+        runs.filter(pk__in=found).order_by("sha256", "submitted_at"),
         lambda run: _run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at),
         _("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
     )
@@ -279,11 +278,10 @@ def _same_files(season: Season) -> Concern:
 def _probes(season: Season) -> Concern:
     found = Evaluation.objects.filter(phase__task__season=season).exclude(probe="")
     found = found.exclude(submission__status=Status.CANCELLED)
-    rows = found.select_related("submission__phase__task", "submission__team").order_by("-submitted_at")
     return Concern.of_rows(
         "probes",
         _("Runs that look like probes"),
-        rows,
+        found.select_related("submission__phase__task", "submission__team").order_by("-submitted_at"),
         lambda row: _run_line(row.submission, leak_budget.probe_in_words(row.probe), row.submitted_at),
         _("They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."),
     )
@@ -322,11 +320,10 @@ def _waiting_teams(season: Season) -> Concern:
 
 
 def _open_questions(season: Season) -> Concern:
-    asked = Question.objects.filter(season=season).unanswered()
     return Concern.of_rows(
         "open-questions",
         _("Questions without an answer"),
-        asked.order_by("asked_at"),
+        Question.objects.filter(season=season).unanswered().order_by("asked_at"),
         lambda question: Line(
             _("Question %(number)s") % {"number": question.pk},
             reverse("organise-answer", args=[season.slug, question.pk]),

@@ -329,10 +329,9 @@ def _shown(form: DeclarationForm, told: Told) -> Told:
         {"system": names.get(row["system"], row["system"]), "values": row["scores"].values()}
         for row in told.get("board", ())
     ]
-    columns = list(told["board"][0]["scores"]) if rows else []
     return {
         "form": form,
-        "columns": columns,
+        "columns": list(told["board"][0]["scores"]) if rows else [],
         "rows": rows,
         "fields": told.get("fields", ()),
         **_problems(told),

@@ -102,7 +102,6 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
     query = RunQuery.of(request.GET)
     page = pages.leaf(request, chosen_runs(season, query))
     phases = Phase.objects.filter(task__season=season).select_related("task")
-    entries = season.registrations.select_related("team").order_by("team__name")
     return {
         "query": query,
         "page": page,
@@ -111,7 +110,7 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
         "tasks": Task.objects.filter(season=season),
         "phases": phases.order_by("task__position", "position"),
         "statuses": Submission.Status.choices,
-        "teams": [entry.team for entry in entries],
+        "teams": [entry.team for entry in season.registrations.select_related("team").order_by("team__name")],
         "no_team": NO_TEAM,
     }
 

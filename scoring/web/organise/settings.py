@@ -264,9 +264,7 @@ class SeasonFileForm(forms.Form):
     @property
     def content(self) -> bytes:
         file = self.cleaned_data.get("file")
-        if file is None:
-            return str(self.cleaned_data["text"]).encode()
-        return bytes(file.read())
+        return str(self.cleaned_data["text"]).encode() if file is None else bytes(file.read())
 
 
 @pages.organisers.form("organise/file.html", "file")

@@ -67,9 +67,8 @@ def _compared(
         return {"missing": missing}, 200
     pair = two(evaluations[0], evaluations[1])
     try:
-        told = tests(pair, at_once=query.tests)
         found = {
-            "tests": pages.test_part(pair, told, query),
+            "tests": pages.test_part(pair, tests(pair, at_once=query.tests), query),
             "classes": pages.class_part(pair, chosen[0].system, chosen[1].system, query, board.audience),
             "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
             "gold": board.gold,

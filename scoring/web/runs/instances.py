@@ -99,13 +99,12 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
         return private(render(request, "runs/instances.html", context))
     a, b = read.chosen
     query = replace(query, a=a.run, b=b.run)
-    bare = ReadQuery(a=a.run, b=b.run, rules=query.rules, gold=query.gold)
     context |= {
         "a": a,
         "b": b,
         "rules": read.board.rules,
         "gold": read.board.gold,
-        "compare": bare.with_(),
+        "compare": ReadQuery(a=a.run, b=b.run, rules=query.rules, gold=query.gold).with_(),
         "swapped": query.with_(a=b.run, b=a.run, which=readings.SWAPPED.get(query.which, query.which)),
         "has_claims": all(
             has_claims(side) and visibility.may_see_claims(side.submission, request.user, stands=True)
@@ -198,10 +197,9 @@ def _claims(page: readings.Page, runs: Sequence[str]) -> dict[str, dict[str, lis
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
         return {}
-    drawn_runs = zip(runs, reading.runs[: len(page.instances[0].answers)], strict=False)
     return {
         run: {name: claim_lines(own) for name, own in claims_of(evaluation, names).items()}
-        for run, evaluation in drawn_runs
+        for run, evaluation in zip(runs, reading.runs[: len(page.instances[0].answers)], strict=False)
     }
 
 

@@ -190,10 +190,9 @@ def _context(request: SignedInRequest, run: Submission, progress: Progress) -> d
     if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
         context |= _result(request, run)
     if team_view.hides_outcome(run, user):
-        told = received_alone(run)
         context |= {
             "submission": team_view.as_told(run, user),
-            "progress": told,
+            "progress": received_alone(run),
             "per_cent": None,
             "may_cancel": False,
             "may_withdraw": may_change,

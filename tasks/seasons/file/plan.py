@@ -61,12 +61,11 @@ class Difference:
         return bool(self.last is UNSAID or self.last != self.site)
 
     def as_json(self) -> dict[str, Any]:
-        last = {} if self.last is UNSAID else {"last": as_told(self.key, self.last)}
         return {
             "key": self.key,
             "site": as_told(self.key, self.site),
             "file": as_told(self.key, self.file),
-            **last,
+            **({} if self.last is UNSAID else {"last": as_told(self.key, self.last)}),
         }
 
 

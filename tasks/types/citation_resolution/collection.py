@@ -182,11 +182,10 @@ class _Reader(records.ContextsBuilder):
             self.add([name], [paper], gold, [len(gold)], codes, [records.canonical(facts).decode()])
 
     def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
-        sizes = (len(self._candidates[paper]) for paper in self.paper_of)
         return Resolution(
             **self.columns(),
             candidates=self._candidates,
-            choices=np.fromiter(sizes, dtype=np.int32),
+            choices=np.fromiter((len(self._candidates[paper]) for paper in self.paper_of), dtype=np.int32),
             citing_papers=citing_papers,
         )
 
