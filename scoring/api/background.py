@@ -229,12 +229,10 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
     """One of these files by its name, or all of them as the zip that was made."""
     paper = _paper(request, season)
     if name := request.query_params.get("name"):
-        file = paper.files.get(name)
-        if file is None:
+        if (file := paper.files.get(name)) is None:
             raise Http404("There is no such file for this season's overview paper.")
         return HttpResponse(file.written(), content_type=content_type_of(file.name))
-    made = kept_paper(paper)
-    if made is None:
+    if (made := kept_paper(paper)) is None:
         raise Refused("No zip of what the season shows is kept; a POST to ../archive/ has it made.")
     return download(
         request._request,  # noqa: SLF001  (the framework's own way)

@@ -65,8 +65,7 @@ def _value(name: str, field: str, part: dict[str, Any], components: dict[str, An
 
 def _mapped(names: list[str], part: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     first, *rest = names
-    below = _component(part)
-    if below:
+    if below := _component(part):
         return {first: _composed(below, components)}
     return {first: _mapped(rest, part["additionalProperties"], components)}
 

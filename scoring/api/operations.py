@@ -242,9 +242,7 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
         }
         described.pop(without, None)
         sent = body or form
-        asked = sent() if isinstance(sent, type) else sent
-        fields = asked.fields.values() if isinstance(asked, serializers.Serializer) else ()
-        has_file = any(isinstance(field, serializers.FileField) for field in fields)
+        has_file = any(isinstance(field, serializers.FileField) for field in _fields_of(sent))
         listed: list[Any] = [
             *([query] if query else []),
             *parameters,
@@ -328,6 +326,11 @@ def _finder(act: Act, address: str) -> Callable[..., Any]:
     if len(names) == len(signature(act.of).parameters) - 1:
         return act.of
     return in_season(names[-1], act.of)
+
+
+def _fields_of(sent: serializers.BaseSerializer[Any] | AnySerializer | None) -> list[Any]:
+    form = sent() if isinstance(sent, type) else sent
+    return list(form.fields.values()) if isinstance(form, serializers.Serializer) else []
 
 
 def _checked(sent: serializers.BaseSerializer[Any]) -> Any:

@@ -91,8 +91,7 @@ AcceptanceSerializer = mirror_of_model(
 @get("seasons/<slug:slug>/terms/", of=season_for, answers=TermsSerializer, is_open=True)
 def terms(request: Request, season: models.Season) -> models.Terms:
     """The terms of a season, and whether you have accepted them."""
-    version = current_terms(season)
-    if version is None:
+    if (version := current_terms(season)) is None:
         raise NotFound("This season has no terms.")
     acceptance = acceptance_of(version, request.user)
     version.accepted_at = acceptance.accepted_at if acceptance else None  # type: ignore[attr-defined]

@@ -392,7 +392,6 @@ def archives(request: Request) -> list[Mounted]:
 @get("archives/<slug:slug>/", answers=ArchiveSerializer, is_open=True)
 def archive(request: Request, slug: str) -> Mounted:
     """A mounted archive."""
-    mounted = mounted_archive(slug)
-    if mounted is None:
+    if (mounted := mounted_archive(slug)) is None:
         raise Http404("No archive is mounted here.")
     return mounted

@@ -443,8 +443,7 @@ class OptionFiles:
         return paths
 
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
-        model = stored_model({name: value})
-        if model is not None:
+        if (model := stored_model({name: value})) is not None:
             deciding = list(EntailmentModel.objects.deciding(model, self._season).filter(decided__gt=0))
             return (line.encode() for line in entailment_labels.label_lines(deciding)) if deciding else None
         # Whatever else lies where an option points is no part of a season.

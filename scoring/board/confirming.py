@@ -140,8 +140,7 @@ def confirmation_of(board: Board) -> Confirmation | None:
         return None
     if board.frozen_at is not None or board.gold != board_gold(phase):
         return None
-    results = results_of(phase)
-    if not results:
+    if not (results := results_of(phase)):
         return None
     confirmed, teams = teams_confirmed(results) if shows_run_counts(phase, board.audience) else (None, None)
     return Confirmation(official_since=official_since(phase, results), confirmed=confirmed, teams=teams)

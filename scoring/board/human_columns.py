@@ -46,8 +46,7 @@ def published_judgements(phase: Phase, at: dt.datetime | None = None) -> QuerySe
 def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
     """The cells name their scores by negative numbers, which no score of the offline scorer has."""
     rated: list[HumanColumn] = []
-    sheet = published_sheet(phase, at)
-    if sheet is not None:
+    if (sheet := published_sheet(phase, at)) is not None:
         parts = column_parts(sheet)
         keys = {name: joined(f"human_{name}", parts) for name in CRITERIA}
         criteria = {name: HumanColumn(f"human_{name}", key, SCALE) for name, key in keys.items()}

@@ -106,8 +106,7 @@ def system_slug(name: str) -> str:
 
 def public_team(viewer: object, slug: str) -> PublicTeam:
     """Raises Http404 for a team that nobody can read of, unless it is the viewer's own."""
-    team = models.Team.objects.filter(slug=slug).first()
-    if team is not None:
+    if (team := models.Team.objects.filter(slug=slug).first()) is not None:
         entered = Season.objects.filter(is_public=True, registrations__team=team).order_by("-pk")
         scored = Evaluation.objects.filter(team=team).values("phase")
         phases = Phase.objects.filter(pk__in=scored, task__season__is_public=True)

@@ -41,8 +41,7 @@ def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
     """How far the file agrees with the labels of now. Raises FileRefused or PoolFull."""
-    evaluation = judged_evaluation(submission)
-    if evaluation is None:
+    if (evaluation := judged_evaluation(submission)) is None:
         message, expected = _("the run has no claims yet"), _("a run that is scored")
         raise FileRefused([Problem(message=message, expected=expected)])
     with comparisons.open_statistics(evaluation) as kept:
@@ -79,8 +78,7 @@ def keep_file(*, submission: Submission, path: Path, filename: str, by: User | N
 
 def publish(*, submission: Submission, by: User | None) -> None:
     """Put the ratings of its responses on the board. Raises Refused, FileRefused or PoolFull."""
-    judged = JudgedRun.objects.filter(submission=submission).first()
-    if judged is None:
+    if (judged := JudgedRun.objects.filter(submission=submission).first()) is None:
         raise refusals.Refused(_("nobody has judged the run yet"))
     agreed = agreement_of(judged)
     with transaction.atomic():

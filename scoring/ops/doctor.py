@@ -216,8 +216,7 @@ def _queues() -> Said:
     waiting = Counter(Job.objects.filter(state=Job.State.QUEUED).order_by().values_list("queue", flat=True))
     tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
     used = {*waiting, *(queue_of(task) for task in tasks)}
-    unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
-    if unserved:
+    if unserved := {queue: why for queue in sorted(used) if (why := why_unserved(queue))}:
         words = _("%(why)s (%(jobs)s in it)")
         jobs = {queue: counted(waiting[queue], "job") for queue in unserved}
         words = "; ".join(words % {"why": why, "jobs": jobs[queue]} for queue, why in unserved.items())

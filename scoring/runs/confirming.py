@@ -48,8 +48,7 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
         submission.phase = phase = locked_phase(submission.phase)
         if refused := why_not(phase):
             raise NotInThisState(refused)
-        result = result_of(submission)
-        if result is None:
+        if (result := result_of(submission)) is None:
             raise NotInThisState(
                 _("this run does not count on the board, so that its result is not confirmed")
             )

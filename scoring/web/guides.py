@@ -39,8 +39,7 @@ def guide_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide(request: HttpRequest, guide: str) -> HttpResponse:
-    found = guides().get(guide)
-    if found is None:
+    if (found := guides().get(guide)) is None:
         raise Http404(_("There is no guide at this address."))
     context = {"guide": found, "operations": operations() if guide == API else []}
     return render(request, "guides/guide.html", context)
@@ -145,8 +144,7 @@ def archive(request: HttpRequest, archive: str) -> HttpResponse:
 @require_safe
 def archive_board(request: HttpRequest, archive: str, board: str) -> HttpResponse:
     found = _found(archive)
-    shown = found.board(board)
-    if shown is None:
+    if (shown := found.board(board)) is None:
         raise Http404(_("This archive has no such board."))
     return render(request, "archives/board.html", {"archive": found, "board": shown})
 
@@ -162,8 +160,7 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
 
 
 def _found(slug: str) -> Mounted:
-    found = mounted_archive(slug)
-    if found is None:
+    if (found := mounted_archive(slug)) is None:
         raise Http404(_("No archive is mounted here."))
     return found
 

@@ -33,8 +33,7 @@ PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 @readable_anywhere
 @task_readers.page()
 def task_croissant(request: HttpRequest, task: Task) -> Answer:
-    releases = data_sets.releases_of(task)
-    if not releases:
+    if not (releases := data_sets.releases_of(task)):
         raise Http404(_("This task has released no data."))
     described, written = data_sets.croissant(task, releases), {"ensure_ascii": False, "indent": 1}
     return JsonResponse(described, content_type=linked_data.LD_JSON, json_dumps_params=written)
@@ -114,8 +113,7 @@ IN_MEMORY = 4 << 20
 def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
     person = asking_user(request)
     found = task_for(person, season, task)
-    form = found.task_type.trec
-    if form is None:
+    if (form := found.task_type.trec) is None:
         raise Http404(_("The data of this task are no topics and documents."))
     splits = _splits(found, person)
     return _archive(
@@ -138,8 +136,7 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
 
 def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
     """Raises Http404 where nothing is released, PermissionDenied where the terms come first."""
-    splits = data_sets.given_out(task, person)
-    if splits:
+    if splits := data_sets.given_out(task, person):
         return splits
     if data_sets.released_phases(task):
         terms = site_address("terms", task.season.slug)

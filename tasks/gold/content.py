@@ -114,8 +114,7 @@ def read_contents(most: int = 5) -> int:
 
 
 def _digests(gold: Gold) -> tuple[bytes, ...] | None:
-    task_type = task_types().get(gold.task.type)
-    if task_type is None:
+    if (task_type := task_types().get(gold.task.type)) is None:
         return None
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         try:

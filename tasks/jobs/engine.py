@@ -92,8 +92,7 @@ class JobLost(Exception):
 
 def row_of(job: Job) -> Any:
     """What the job works on, where its own columns do not say it. Raises JobLost."""
-    row = kind_of(job).rows.filter(job=job.pk).first()
-    if row is None:
+    if (row := kind_of(job).rows.filter(job=job.pk).first()) is None:
         raise JobLost
     return row
 
@@ -179,8 +178,7 @@ def claim_next(owner: str, group: str) -> Job | None:
 def wake_next(job: Job) -> None:
     """A wake is one worker's: whoever has taken a job sees to it that the next is taken too."""
     others = served() if job.submission_id is None else served().exclude(submission=job.submission_id)
-    queue = others.order_by().values_list("queue", flat=True).first()
-    if queue is not None:
+    if (queue := others.order_by().values_list("queue", flat=True).first()) is not None:
         _wake_queue(queue)
 
 
@@ -250,8 +248,7 @@ def begin_anew(job: Job, **facts: object) -> bool:
     with transaction.atomic():
         facts = {"attempt": 0, "progress": 0, "reason": "", "finished_at": None, **facts}
         ended = Job.all_kinds.filter(pk=job.pk).exclude(state__in=Job.MOVING)
-        moved = ended.update(state=State.QUEUED, **facts)
-        if moved:
+        if moved := ended.update(state=State.QUEUED, **facts):
             kind_of(job).moved(job, State.QUEUED, "")
             wake(job)
     return bool(moved)

@@ -51,8 +51,7 @@ def forget_group(name: str) -> None:
 
 def why_unserved(queue: str) -> str:
     """Why nothing takes jobs of the queue, as a clause; empty where some group does."""
-    groups = living_groups()
-    if not groups:
+    if not (groups := living_groups()):
         return _("no worker is running")
     if any(group.serves(queue) for group in groups):
         return ""

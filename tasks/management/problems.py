@@ -20,8 +20,7 @@ def told(problems: Sequence[Problem]) -> list[str]:
 
 
 def season_named(slug: str) -> Season:
-    season = Season.objects.filter(slug=slug).first()
-    if season is None:
+    if (season := Season.objects.filter(slug=slug).first()) is None:
         raise CommandError(f"there is no season “{slug}”")
     return season
 

@@ -85,8 +85,7 @@ Status = models.Submission.Status
 
 
 def tell_scored(job: models.Job, *, is_first: bool) -> None:
-    run = _run_of(job)
-    if run is None:
+    if (run := _run_of(job)) is None:
         return
     if is_first:
         _post(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)

@@ -40,8 +40,7 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
         # The team first, then the season, as everywhere: somebody may be joining the team right now.
         membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        present = Registration.objects.filter(season=season, team=team).first()
-        if present is not None:
+        if (present := Registration.objects.filter(season=season, team=team).first()) is not None:
             return present
         if season.registration == Season.Entry.CLOSED:
             raise EntryRefused(_("%(season)s takes no more teams") % {"season": season})

@@ -332,8 +332,7 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
 def take_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
-        present = ExtraTries.objects.filter(pk=given.pk).first()
-        if present is not None:
+        if (present := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
             _note(present, by, "tries-taken-back", audit.Change("extra tries", present.tries, None))
             present.delete()
 

@@ -323,8 +323,7 @@ def unread_findings() -> run_card.Findings:
 
 def read_late(submission: Submission, run: Path, folder: Path) -> Callable[[], None] | None:
     """What header and metadata say of a run that was not read when it came. Raises RunRejected."""
-    late = LateReading.objects.filter(submission=submission).first()
-    if late is None:
+    if (late := LateReading.objects.filter(submission=submission).first()) is None:
         return None
     phase, figures = submission.phase, submission.team_figures.values_list("name", "value")
     said = run_card.Metadata(description=submission.description, card=submission.card, figures=dict(figures))

@@ -43,8 +43,7 @@ class Outage:
 
 def outage_of(error: BaseException | None) -> Outage | None:
     while error is not None:
-        outage = _of_database(error) or _of_files(error)
-        if outage is not None:
+        if (outage := _of_database(error) or _of_files(error)) is not None:
             return outage
         error = error.__cause__
     return None

@@ -20,11 +20,9 @@ class TokenAuthentication(BaseAuthentication):
     """Finds the token by its digest; revoked, expired, and of an owner who is locked out, it is not known."""
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        secret = secret_in(get_authorization_header(request))
-        if secret is None:
+        if (secret := secret_in(get_authorization_header(request))) is None:
             return None
-        token = token_of(secret)
-        if token is None:
+        if (token := token_of(secret)) is None:
             raise AuthenticationFailed("This token is not known; it may be mistyped, revoked or expired.")
         if token.scope == Token.Scope.READ and request.method not in SAFE_METHODS:
             raise PermissionDenied("This token may only read; make one on the site that may submit.")

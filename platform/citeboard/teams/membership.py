@@ -82,8 +82,7 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     except BadSignature as forged:
         raise InvitationNotValid from forged
     valid = standing.select_related("team", "created_by").filter(expires_at__gt=timezone.now())
-    invitation = valid.filter(nonce=nonce).first()
-    if invitation is None:
+    if (invitation := valid.filter(nonce=nonce).first()) is None:
         raise InvitationNotValid
     return invitation
 
@@ -260,8 +259,7 @@ def locked(team: Team) -> Team:
 
 
 def _membership(team: Team, user: User) -> Membership:
-    membership = Membership.objects.filter(team=team, user=user).first()
-    if membership is None:
+    if (membership := Membership.objects.filter(team=team, user=user).first()) is None:
         raise MembershipRefused(_("%(person)s is not in %(team)s any more") % {"person": user, "team": team})
     return membership
 

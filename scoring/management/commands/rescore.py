@@ -51,8 +51,7 @@ class Command(BaseCommand):
         return found
 
     def queue(self, phase: Phase, *, is_one: bool) -> None:
-        gold = Gold.objects.current(phase)
-        if gold is None:
+        if (gold := Gold.objects.current(phase)) is None:
             raise CommandError(f"split {phase.split} has no gold yet; load_gold or load_season brings it")
         jobs = rescore_at_once(phase)
         where = "" if is_one else f"{phase.task.slug}/{phase.slug}: "

@@ -32,8 +32,7 @@ class Command(BaseCommand):
             self.ask_for(phase, [name for name in names_for(phase) if name in wanted] if wanted else None)
 
     def phases(self, options: dict[str, Any]) -> list[Phase]:
-        season = Season.objects.filter(slug=options["season"]).first()
-        if season is None:
+        if (season := Season.objects.filter(slug=options["season"]).first()) is None:
             known = ", ".join(Season.objects.order_by("slug").values_list("slug", flat=True)) or "none"
             raise CommandError(f"there is no season “{options['season']}”; there are {known}")
         given = {"task__slug": options["task"], "slug": options["phase"]}

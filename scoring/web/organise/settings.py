@@ -222,8 +222,7 @@ class SettingsForm(forms.Form):
         }
         if self.is_new:
             return {key: value for key, value in found.items() if value is not None}
-        changed = [name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)]
-        if changed:
+        if changed := [name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)]:
             given = {name: self.cleaned_data[f"{OPTION}{name}"] for name in changed}
             options = {name: value for name, value in {**self.options, **given}.items() if value}
             found[f"{prefix}.options"] = options or None

@@ -410,8 +410,7 @@ def _settle_options_of_new_tasks(entry: entries.SeasonEntry, task: entries.TaskE
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     for option in task.task_type.options if task.task_type else ():
         folder, own = settings.MODELS_DIR / option.of_site[0], option.of_site[1]
-        has_files = bool(option.of_site[0]) and any(folder.glob("*"))
-        of_site = (own or str(folder)) if has_files else ""
+        of_site = (own or str(folder)) if option.of_site[0] and any(folder.glob("*")) else ""
         value = before.options.get(option.name) if before else of_site or option.for_new_tasks
         if (option.for_new_tasks or value == of_site) and value and option.name not in task.options:
             task.options[option.name] = value
