@@ -195,6 +195,22 @@ def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
 
 
 _of_task = Prepared(lambda task: with_gold(Phase.objects.filter(task=task)))
+_at_address = Prepared(
+    lambda season, task: with_gold(Phase.objects.select_related("task__season")).filter(
+        task__season__slug=season, task__slug=task
+    )
+)
+
+
+def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
+    """With what others keep back of it, by the same statement."""
+    of_task = _at_address(season, task)
+    found = next((row for row in of_task if row.slug == phase), None)
+    if found is not None:
+        for row in of_task:
+            row.task = found.task
+        _look_up([found], of_task)
+    return found
 
 
 def secrecy_of(phase: Phase) -> Secrecy:

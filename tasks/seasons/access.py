@@ -12,11 +12,11 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core import database, errors
+from citeboard.core import errors
 from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
-from tasks.gold.secrecy import inputs_are_free, inputs_free_at
+from tasks.gold.secrecy import inputs_are_free, inputs_free_at, phase_by_address
 from tasks.models import JoinRequest, MergeProposal, Organiser, Phase, Registration, Season, Task
 from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
@@ -40,18 +40,11 @@ def task_for(user: object, season: str, task: str) -> Task:
     return row
 
 
-_phases = database.Prepared(
-    lambda phase, season, task: Phase.objects.select_related("task__season").filter(
-        slug=phase, task__season__slug=season, task__slug=task
-    )
-)
-
-
 def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
-    for row in _phases(phase, season, task):
-        if _is_visible(row.task.season, user):
-            return row
-    raise Http404(_("There is no phase at this address."))
+    row = phase_by_address(season, task, phase)
+    if row is None or not _is_visible(row.task.season, user):
+        raise Http404(_("There is no phase at this address."))
+    return row
 
 
 def may_organise(user: object, season: Season) -> bool:
