@@ -160,6 +160,7 @@ def fill(phase: Any, gold: Any, size: int) -> None:
 
     from citeboard.teams.models import Team
     from scoring.models import Evaluation
+    from tasks.jobs import tallies
     from tasks.models import Registration, Submission
 
     chance = random.Random(0)
@@ -190,6 +191,8 @@ def fill(phase: Any, gold: Any, size: int) -> None:
         batch_size=1000,
     )  # fmt: skip
     seed_scores(evaluations, task, chance)
+    # As the worker does every few seconds.
+    tallies.add_up()
     connection.cursor().execute("ANALYZE")
 
 

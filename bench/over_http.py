@@ -152,15 +152,14 @@ TIMES = itertools.count()
 
 def score_one_anew() -> None:
     """Of the rows of the board one after the other, which is all that has changed on the next page of it."""
-    from django.db.models import F
-
     from scoring.models import Comparison, Evaluation
-    from tasks.models import Phase
+    from tasks.models.seasons import bump_version
 
     number = next(TIMES)
-    pair = Comparison.objects.order_by("pk")[number % (TEAMS - 1)]
+    pair = Comparison.objects.select_related("second").order_by("pk")[number % (TEAMS - 1)]
     Evaluation.objects.filter(pk=pair.second_id).update(statistics=f"s{number}")
-    Phase.objects.update(version=F("version") + 1)
+    # As the worker says it once a run was scored.
+    bump_version(pair.second.phase_id, pair.second.team_id)
 
 
 def report(size: int, found: dict[str, Cost]) -> None:

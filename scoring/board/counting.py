@@ -1,8 +1,9 @@
 """How many runs a phase has, and which version of the gold its board stands on."""
 
 import datetime as dt
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -27,6 +28,7 @@ from tasks.models import (
     Registration,
     Season,
     Submission,
+    Tallied,
     Task,
     TeamFigure,
 )
@@ -162,7 +164,7 @@ ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
 _MODELS = (
     AuditEntry, Evaluation, Gold, GoldOverlap, ManualMeasure, Membership, Organiser, Phase, Registration,
-    Score, Season, Submission, Task, Team, TeamFigure,
+    Score, Season, Submission, Tallied, Task, Team, TeamFigure,
 )  # fmt: skip
 _OF_SQLITE, _OF_POSTGRESQL = ("GROUP_CONCAT", "JSON_ARRAY"), ("STRING_AGG", "JSON_BUILD_ARRAY")
 _FUNCTIONS = _OF_POSTGRESQL if connection.vendor == "postgresql" else _OF_SQLITE
@@ -198,7 +200,7 @@ _LAST = _RUN.replace(
 #: Each run of its own; of several evaluations under other options the newest.
 _EVERY = """
     SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
-    JOIN {registration} r ON r.team_id = e.team_id AND r.season_id = %(season)s AND r.is_approved
+    JOIN {registration} r ON r.team_id = e.team_id AND r.season_id = %(season)s AND r.is_approved {of}
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND s.status = %(scored)s
     AND s.kind = %({kind})s AND NOT s.is_late AND s.exclusion = '' GROUP BY e.submission_id
 """
@@ -211,7 +213,7 @@ _BEFORE = """
 _PRIORITY = _EVERY.replace("{kind}", "primary").replace("GROUP BY", f"AND ({_BEFORE}) < %(judged)s GROUP BY")
 _SELECTED = _RUN.replace("{further}", "AND s.is_selected ORDER BY e.submitted_at DESC, e.id DESC")
 #: Undefined values are looked for only where a team has no other, so that the index gives the order.
-_ONE_A_TEAM = "SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved"
+_ONE_A_TEAM = "SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved {of}"
 _CHOICES = {
     Phase.Counting.BEST: _ONE_A_TEAM.replace("{choice}", f"COALESCE({_BEST}, {_EARLIEST})"),
     Phase.Counting.LAST: _ONE_A_TEAM.replace("{choice}", _LAST),
@@ -238,7 +240,7 @@ _COUNTING = """
 WITH counting(id) AS (
     {choice}
 )
-SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card,
+SELECT e.team_id, e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card,
 own.alias, s.priority, e.statistics || COALESCE(CAST(e.replaced_at AS TEXT), ''),
 e.team_id IN (
     SELECT m.team_id FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
@@ -312,15 +314,13 @@ WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_
     .format(**_NAMES)
 )
 
-#: A team's last number says how many it has sent, so that nothing has to be counted.
+#: Triggers keep how many there are.
 _SENT = """
-WITH numbers AS MATERIALIZED (
-    SELECT (
-        SELECT s.number FROM {submission} s WHERE s.phase_id = %(phase)s AND s.team_id = r.team_id
-        ORDER BY s.number DESC LIMIT 1
-    ) AS sent FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved
-)
-SELECT COUNT(sent), SUM(sent) FROM numbers
+SELECT COUNT(*), SUM(sent) FROM (
+    SELECT SUM(t.number) AS sent FROM {tallied} t
+    JOIN {registration} r ON r.team_id = t.team AND r.season_id = %(season)s AND r.is_approved
+    WHERE t.what = 'run' AND t.phase = %(phase)s GROUP BY t.team HAVING SUM(t.number) > 0
+) numbers
 """
 _BESIDE = """
 SELECT EXISTS (SELECT 1 FROM {teamfigure} WHERE phase_id = %(phase)s),
@@ -362,16 +362,49 @@ def _first_row(statement: str, values: dict[str, str | int]) -> tuple[Any, ...] 
     return row
 
 
+#: Of a board with more rows none are kept, so that a process stays small.
+MAX_KEPT = 5_000
+#: So many teams are asked for in one statement, which the database then knows from the last time.
+FEW = 8
+
+
 def counting_runs(
-    made: type[Run], phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None
+    made: type[Run],
+    phase: Phase,
+    rules: str,
+    gold: Gold,
+    at: dt.datetime | None = None,
+    *,
+    by_version: bool = False,
 ) -> list[Run]:
-    """By the phase's choice, with baselines and human line; ``at`` is when the board was frozen."""
+    """By the phase's choice, with baselines and human line; ``at`` is when the board was frozen. For what is
+    kept ``by_version`` only those are read that changed since an earlier one.
+    """
+    if at is not None or not by_version:
+        return [made(*facts) for _team, *facts in _read(phase, rules, gold, at)]
+    chosen = phase.counting, phase.judged_runs, phase.shows_contrastive
+    key = f"counting:{(phase.pk, rules, gold.pk, chosen, organisers_in_teams(phase.task.season_id))}"
+    version, rows = caches["boards"].get(key, (0, []))
+    changed = phase.changed_since(version) if rows else None
+    if changed is None or len(changed) > FEW:
+        rows = _read(phase, rules, gold)
+    elif changed:
+        rows = [row for row in rows if row[0] not in changed] + _read(phase, rules, gold, teams=changed)
+    if len(rows) <= MAX_KEPT:
+        caches["boards"].set(key, (phase.version, rows), 3600)
+    return [made(*facts) for _team, *facts in rows]
+
+
+def _read(
+    phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None, teams: Collection[int] = ()
+) -> list[list[Any]]:
+    """Team and facts of each row; of some teams alone where these are given."""
     noted = FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at) if at else None
     stood = noted.values_list("evaluations", flat=True).first() if noted is not None else None
     if stood == []:
         return []
     choice = _CHOICES[Phase.Counting(phase.counting)]
-    choice += (_CONTRASTIVE if phase.shows_contrastive else "") + _TEAMLESS
+    choice += (_CONTRASTIVE if phase.shows_contrastive else "") + ("" if teams else _TEAMLESS)
     if stood:
         choice = _KEPT.replace("{kept}", ", ".join(map(str, stood)))
     if at is not None:
@@ -392,15 +425,16 @@ def counting_runs(
         "judged": phase.judged_runs,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_NAMES), values)
+        of = {f"team{number}": team for number, team in zip(range(FEW), itertools.cycle(teams))}
+        only = f"AND r.team_id IN ({', '.join(f'%({name})s' for name in of)})" if of else ""
+        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_NAMES, of=only), values | of)
         rows = cursor.fetchall()
     runs = []
     for *begin, sent, team, slug, card, alias, priority, scoring, has_organiser in rows:
         # Both databases give JSON as text here, and SQLite times, in UTC.
         submitted_at = dt.datetime.fromisoformat(f"{sent}+00:00") if isinstance(sent, str) else sent
         fields = {} if card == "{}" else json.loads(str(card))
-        end: list[Any] = [submitted_at, team, slug, fields, alias, priority, scoring, bool(has_organiser)]
-        runs.append(made(*begin, *end))
+        runs.append([*begin, submitted_at, team, slug, fields, alias, priority, scoring, bool(has_organiser)])
     return runs
 
 

@@ -109,7 +109,7 @@ def board_of(
         if gold is None:
             raise Http404(_("There is no gold v%(number)s of this phase.") % {"number": gold_number})
     try:
-        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
+        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by, by_version=True)
     except UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
     if gold is not None and board.gold is None:

@@ -228,8 +228,11 @@ def standings(
     gold: Gold | None = None,
     audience: visible.Audience | None = None,
     by: str = VALUE,
+    by_version: bool = False,
 ) -> Board:
-    """As the viewer may see it, best first; ``audience`` where that is known already. Raises UnknownRules."""
+    """As the viewer may see it, best first; ``audience`` where that is known already; ``by_version`` as in
+    `counting_runs`. Raises UnknownRules.
+    """
     audience = audience or visible.audience_of(phase, viewer)
     board = Board(
         phase=phase,
@@ -250,7 +253,8 @@ def standings(
         board.visibility = visible.Visibility.NOTHING if is_kept_back else board.visibility
     if board.visibility == visible.Visibility.NOTHING or board.rules is None or board.gold is None:
         return board
-    board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
+    of_board = phase, board.rules, board.gold, board.frozen_at
+    board.rows = counting_runs(Row, *of_board, by_version=by_version)
     _fill(board)
     rank(board.rows)
     if phase.has_monthly_ranks:
@@ -283,7 +287,7 @@ def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
     key = f"standing:{digest_of(get_language(), facts, named, rules)}"
     board: Board | None = caches["boards"].get(key)
     if board is None:
-        board = standings(phase, viewer, rules, audience=audience)
+        board = standings(phase, viewer, rules, audience=audience, by_version=True)
         if board.is_small:
             caches["boards"].set(key, board, SECONDS)
     return board

@@ -127,7 +127,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
                 failed.filter(number__lt=job.submission.number).update(has_failed=False)
                 seconds = (database_now() - job.submission.submitted_at).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
-        bump_version(job.submission.phase_id)
+        bump_version(job.submission.phase_id, job.submission.team_id)
     log.info("Job %s %s", job.pk, "computed a run" if job.writes_run else "scored", extra=described(job))
     return True
 
@@ -182,7 +182,7 @@ def fail(job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
         if status == Status.FAILED:
             tell_failed(job, has_problems=bool(problems))
-        bump_version(job.submission.phase_id)
+        bump_version(job.submission.phase_id, job.submission.team_id)
     log.warning("Job %s failed: %s", job.pk, reason, extra=described(job))
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -11,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Cast, Concat, Right
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.text import capfirst
@@ -424,6 +426,10 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
+#: Of the versions of a phase some fifty are known by whose runs changed.
+MAX_CHANGED = 400
+
+
 class Phase(Configured):
     """The time in which runs on one split are accepted, and who sees their scores."""
 
@@ -598,6 +604,8 @@ class Phase(Configured):
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: By the newest versions, whose runs alone changed then: ` 41:7 42:0`, where 0 is nobody's.
+    changed = models.CharField(max_length=MAX_CHANGED, default="", db_default="", editable=False)
     position = models.PositiveSmallIntegerField(default=0)
 
     SETTINGS: ClassVar = {
@@ -647,6 +655,12 @@ class Phase(Configured):
 
     def __str__(self) -> str:
         return self.title
+
+    def changed_since(self, version: int) -> set[int] | None:
+        """The teams whose runs alone changed what counts; None where that is not known of each change."""
+        known = {int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)}
+        since = range(version + 1, self.version + 1)
+        return {known[at] for at in since} - {0} if known.keys() >= set(since) else None
 
     def is_open(self, at: dt.datetime | None = None) -> bool:
         return self.opens <= (at or timezone.now()) < self.closes
@@ -733,9 +747,15 @@ class Phase(Configured):
         return zone_of(self.time_zone)
 
 
-def bump_version(phase_id: int) -> None:
-    """Say that what the phase's board shows has changed; inside the transaction that changes it."""
-    Phase.objects.filter(pk=phase_id).update(version=F("version") + 1, updated_at=timezone.now())
+def bump_version(phase_id: int, team_id: int | None = None) -> None:
+    """Say that what the phase's board shows has changed; inside the transaction that changes it. With a team
+    no run that counts did but its own, with 0 none at all.
+    """
+    changes: dict[str, Any] = {"version": F("version") + 1, "updated_at": timezone.now()}
+    if team_id is not None:
+        version = Cast(F("version") + 1, models.CharField())
+        changes["changed"] = Right(Concat("changed", Value(" "), version, Value(f":{team_id}")), MAX_CHANGED)
+    Phase.objects.filter(pk=phase_id).update(**changes)
 
 
 def bump_versions(season: Season) -> None:
