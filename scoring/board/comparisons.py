@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
@@ -22,6 +22,7 @@ from citeboard.core.words import counted, in_decimals, listed, thousands
 from scoring.board.comparison_state import order_of
 from scoring.board.formatting import metric_label, shown
 from scoring.metrics import Metric, base, metrics_of
+from scoring.metrics.base import Floats
 from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
@@ -144,54 +145,71 @@ def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[
     }
 
 
-_PAIRS = """
-SELECT first_id, second_id, p, difference, error, units FROM {table}
-WHERE metric = %(metric)s AND first_id IN ({asked}) AND second_id IN ({rows}) UNION ALL
-SELECT first_id, second_id, p, difference, error, units FROM {table}
-WHERE metric = %(metric)s AND first_id IN ({rest}) AND second_id IN ({asked})
+_PAIR = "SELECT first_id, second_id, p, difference, error, units, id FROM {table} WHERE metric = %(metric)s"
+_PAIRS = f"""
+{_PAIR} AND first_id IN ({{asked}}) AND second_id IN ({{rows}}) UNION ALL
+{_PAIR} AND first_id IN ({{rest}}) AND second_id IN ({{asked}})
 """
-#: What is known of two rows by their comparison; NaN where it has no such number.
-PAIR = np.dtype([("p", float), ("difference", float), ("error", float), ("units", float)])
+#: What is known of so few rows stands together, and the database knows the statement already.
+FEW = 8
+_PAIRS_OF_FEW = f"{_PAIR} AND first_id IN ({{asked}}) UNION ALL {_PAIR} AND second_id IN ({{asked}})"
+_NEWER_PAIRS = f"{_PAIR} AND id > %(newest)s"
+#: What is known of two rows, by the first axis of facts; NaN where their comparison has no such number.
+P, DIFFERENCE, ERROR, UNITS = range(4)
 #: The p-value of two that are not compared yet, which count as not different.
 NOT_YET = math.inf
-NOTHING = np.array((NOT_YET, math.nan, math.nan, math.nan), PAIR)
+NOTHING = np.array((NOT_YET, math.nan, math.nan, math.nan))[:, None, None]
 
 
 def known_pairs(
     rows: Collection[int], metric: str, asked: Collection[int] | None = None
 ) -> list[tuple[Any, ...]]:
     """Of each two ``rows``, or where one is among those ``asked``. The ORM takes ten times as long."""
-    asked = rows if asked is None else asked
+    asked, there = rows if asked is None else asked, {*rows}
     if not asked:
         return []
-    table = connection.ops.quote_name(Comparison._meta.db_table)  # noqa: SLF001  (public by name)
-    of_these = {"asked": asked, "rows": rows, "rest": {*rows}.difference(asked) or ["NULL"]}
-    places = {name: ", ".join(map(str, evaluations)) for name, evaluations in of_these.items()}
+    if len(asked) <= FEW:
+        values = {f"asked{number}": row for number, row in zip(range(FEW), itertools.cycle(asked))}
+        return _pairs(_PAIRS_OF_FEW, there, metric, values, asked=[f"%({name})s" for name in values])
+    rest = there.difference(asked) or ["NULL"]
+    return _pairs(_PAIRS, there, metric, {}, asked=asked, rows=rows, rest=rest)
+
+
+def _pairs(
+    statement: str, there: Collection[int], metric: str, values: dict[str, int], **places: Iterable[object]
+) -> list[tuple[Any, ...]]:
+    names = {name: ", ".join(map(str, listed)) for name, listed in places.items()}
+    names["table"] = connection.ops.quote_name(Comparison._meta.db_table)  # noqa: SLF001  (public by name)
     with connection.cursor() as cursor:
-        cursor.execute(_PAIRS.format(table=table, **places), {"metric": metric})
-        return list(cursor.fetchall())
+        cursor.execute(statement.format(**names), {"metric": metric, **values})
+        return [pair for pair in cursor.fetchall() if pair[0] in there and pair[1] in there]
 
 
-def _known(rows: Sequence[int], metric: str, facts: NDArray[np.void] | None = None) -> NDArray[np.void]:
-    """Of each two rows. What the ``facts`` lack is read into them: of few rows, those that lack most."""
-    if facts is None:
-        facts = np.full((len(rows), len(rows)), NOTHING)
-    np.fill_diagonal(facts["p"], math.nan)
-    lacks = facts["p"] == NOT_YET
-    counts, asked = lacks.sum(axis=1), []
-    while counts.any():
-        row = int(counts.argmax())
-        asked.append(rows[row])
-        counts -= lacks[row]
-        counts[row], lacks[:, row] = 0, False
-    place = {evaluation: number for number, evaluation in enumerate(rows)}
-    if found := known_pairs(rows, metric, asked):
+def _known(rows: list[tuple[int, str]], metric: str, before: "Ranks | None" = None) -> tuple[Floats, int]:
+    """Of each two rows, and the newest comparison of them; what was known ``before`` is not read again."""
+    evaluations = [evaluation for evaluation, _scoring in rows]
+    if before is None:
+        facts, newest = np.full((len(NOTHING), len(rows), len(rows)), NOTHING), 0
+        found = known_pairs(evaluations, metric)
+    else:
+        then = {row: place for place, row in enumerate(before.rows)}
+        source = np.array([then.get(row, -1) for row in rows])
+        there, fresh = np.maximum(source, 0), source < 0
+        # By numbers of places it takes an eighth of the time.
+        places = there[:, None] * len(before.rows) + there
+        facts = before.facts.reshape(len(NOTHING), -1).take(places, axis=1)
+        facts[:, fresh] = facts[:, :, fresh] = NOTHING
+        newest = before.newest
+        found = known_pairs(evaluations, metric, [evaluations[place] for place in np.flatnonzero(fresh)])
+        if not before.is_complete:
+            found += _pairs(_NEWER_PAIRS, {*evaluations}, metric, {"newest": newest})
+    np.fill_diagonal(facts[P], math.nan)
+    place = {evaluation: number for number, evaluation in enumerate(evaluations)}
+    if found:
         firsts, seconds = ([place[pair[end]] for pair in found] for end in (0, 1))
-        for name, numbers in zip(
-            PAIR.names or (), zip(*(pair[2:] for pair in found), strict=True), strict=True
-        ):
-            facts[name][firsts, seconds] = facts[name][seconds, firsts] = np.array(numbers, float)
-    return facts
+        numbers = np.array([pair[2:-1] for pair in found], float).T
+        facts[:, firsts, seconds] = facts[:, seconds, firsts] = numbers
+    return facts, max([newest, *(pair[-1] for pair in found)])
 
 
 VALUE, SIGNIFICANCE = "value", "significance"
@@ -211,11 +229,14 @@ class FirstTwo:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Of ``rows``, each an evaluation and its scoring; ``facts[i, j]`` is what is known of two of them."""
+    """Of ``rows``, each an evaluation and its scoring; ``facts[:, i, j]`` is what is known of two of them, of
+    whose comparisons ``newest`` is the last.
+    """
 
     rows: list[tuple[int, str]]
     values: list[float | None]
-    facts: NDArray[np.void]
+    facts: Floats
+    newest: int
     standings: list[significance.Standing]
     #: Once each two have been compared.
     is_complete: bool
@@ -237,29 +258,17 @@ def ranks_of(
     before: Ranks | None = caches["boards"].get(name)
     if before is not None and before.is_complete and (before.rows, before.values) == (rows, values):
         return before
-    evaluations, known = [evaluation for evaluation, _scoring in rows], None
-    if before is not None:
-        then = {row: place for place, row in enumerate(before.rows)}
-        source = np.array([then.get(row, -1) for row in rows])
-        there = np.maximum(source, 0)
-        # By numbers of places it takes an eighth of the time.
-        known = before.facts.take(there[:, None] * len(before.rows) + there)
-        known[source < 0] = known[:, source < 0] = NOTHING
-    facts = _known(evaluations, metric, known)
-    unmade = int((facts["p"] == NOT_YET).sum())
-    if unmade == len(rows) * (len(rows) - 1):
-        # Any rank is open to each.
-        anything = [significance.Standing(1, 1, len(rows))] * len(rows)
-        return Ranks(rows, values, facts, anything, is_complete=not unmade)
+    facts, newest = _known(rows, metric, before)
+    unmade = np.count_nonzero(facts[P] == NOT_YET)
     merits = [math.nan if value is None else value for value in values]
-    standings = significance.standings_of(merits, facts["p"])
+    standings = significance.standings_of(merits, facts[P])
     first_two = None
-    if len(rows) > 1 and (p := facts["p"][0, 1]) != NOT_YET:
+    if len(rows) > 1 and (p := facts[P, 0, 1]) != NOT_YET:
         differ = standings[1].low > 1
         chance = None if differ else _order_chance(facts)
-        units = int(facts["units"][0, 1])
+        units = int(facts[UNITS, 0, 1])
         first_two = FirstTwo(units=units, differ=differ, p=base.finite(float(p)), chance=chance)
-    ranks = Ranks(rows, values, facts, standings, not unmade, first_two)
+    ranks = Ranks(rows, values, facts, newest, standings, not unmade, first_two)
     if len(rows) <= MAX_KEPT:
         caches["boards"].set(name, ranks, SECONDS)
     return ranks
@@ -268,16 +277,16 @@ def ranks_of(
 def told_apart(rows: Sequence[int], values: Sequence[float | None], metric: str) -> NDArray[np.bool_]:
     """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
     merits = np.array([-math.inf if value is None else value for value in values])
-    return significance.surely_above(merits, _known(rows, metric)["p"])
+    return significance.surely_above(merits, _known([(row, "") for row in rows], metric)[0][P])
 
 
-def _order_chance(facts: NDArray[np.void]) -> float | None:
-    _p, difference, error, units = facts[0, 1].tolist()
+def _order_chance(facts: Floats) -> float | None:
+    _p, difference, error, units = facts[:, 0, 1].tolist()
     if not (difference and error and math.isfinite(difference + error)):
         return None
-    squares, errors = (float(np.nanmean(np.square(facts[name]))) for name in ("difference", "error"))
+    squares, errors = (float(np.nanmean(np.square(facts[kind]))) for kind in (DIFFERENCE, ERROR))
     return significance.order_chance(
-        difference, error, int(units), rows=len(facts), squares=squares, errors=errors
+        difference, error, int(units), rows=len(facts[P]), squares=squares, errors=errors
     )
 
 

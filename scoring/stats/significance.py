@@ -447,11 +447,10 @@ def standings_of(
     if p.shape != (count, count):
         raise ValueError(f"{count} rows and p-values of {p.shape}")
     merits = np.where(np.isnan(values), -np.inf, np.asarray(values, dtype=float))
-    better = merits[None, :] > merits[:, None]
     above = surely_above(merits, p, family=family, alpha=alpha)
-    ranks = 1 + better.sum(axis=1)
+    ranks = 1 + count - np.searchsorted(np.sort(merits), merits, side="right")
     low, high = 1 + above.sum(axis=1), count - above.sum(axis=0)
-    return [Standing(*row) for row in np.stack([ranks, low, high], axis=1).tolist()]
+    return list(map(Standing, ranks.tolist(), low.tolist(), high.tolist()))
 
 
 def surely_above(merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
@@ -469,12 +468,11 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     if family == ROW:
         # `holm` of each row, all rows at once: what is smaller than the first that does not hold. NaN sorts
         # last, never differs and is not counted.
-        p = np.where(others, p, np.nan)
-        ordered = np.sort(p)
-        defined = (~np.isnan(p)).sum(axis=1, keepdims=True)
+        ordered = np.sort(np.where(others, p, np.nan))
+        defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha
         first = np.where(fails, ordered, np.inf).min(axis=1, initial=np.inf, keepdims=True)
-        return np.asarray(p < first)
+        return np.asarray(others & (p < first))
     if family == BOARD:
         above, adjusted = np.triu(others), np.full(p.shape, np.nan)
         adjusted[above] = holm(p[above].tolist())
