@@ -4,8 +4,7 @@ import itertools
 import logging
 import os
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from django.db import transaction
 
@@ -44,6 +43,7 @@ def compare(job: Job) -> None:
     """What is missing; after a while, or where a job of a smaller priority waits, the rest another time."""
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
+    left_by_gold: dict[int, Left] = {}
     unreadable: set[int] = set()
     group = group_name(os.getpgrp())
     at_a_time = 1
@@ -56,7 +56,8 @@ def compare(job: Job) -> None:
         priority = Job.Priority.COMPARISON
         try:
             has_found = any(
-                _compare_some(job, order, phase, gold, unreadable, at_a_time) for gold in golds.values()
+                _compare_some(job, order, phase, gold, left_by_gold, unreadable, at_a_time)
+                for gold in golds.values()
             )
             # As many as a moment is enough for, going by how long these have taken.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
@@ -80,49 +81,86 @@ def compare(job: Job) -> None:
             return
 
 
+class Left:
+    """The comparisons of a board that are still to make, by each row with which others, as of a version."""
+
+    def __init__(self, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]) -> None:
+        self.version, self.metric, self.rows = phase.version, "", list[int]()
+        self.pairs: dict[int, set[int]] = {}
+        if order.rules not in phase.task.rules:
+            return
+        board = standings(phase, None, order.rules, gold=gold, audience=Audience.ORGANISER)
+        ranked = [row.evaluation for row in board.rows if row.rank is not None]
+        self.rows = sorted(Evaluation.objects.filter(pk__in=ranked, withheld="").values_list("pk", flat=True))
+        if board.ranking is None:
+            return
+        self.metric = board.ranking.metric
+        known = {(first, second) for first, second, *_ in comparisons.known_pairs(self.rows, self.metric)}
+        known -= comparisons.with_too_few_trials(self.rows, self.metric)
+        for first, second in itertools.combinations(self.rows, 2):
+            if (first, second) not in known and unreadable.isdisjoint((first, second)):
+                self.pairs.setdefault(first, set()).add(second)
+                self.pairs.setdefault(second, set()).add(first)
+
+    def take(self, one: int, others: Collection[int]) -> None:
+        """These need not be compared any more."""
+        for row, rest in ((one, others), *((other, (one,)) for other in others)):
+            self.pairs[row].difference_update(rest)
+            if not self.pairs[row]:
+                del self.pairs[row]
+
+
 def _compare_some(
-    job: Job, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int], at_a_time: int
+    job: Job,
+    order: BoardOrder,
+    phase: Phase,
+    gold: Gold,
+    left_by_gold: dict[int, Left],
+    unreadable: set[int],
+    at_a_time: int,
 ) -> bool:
-    """The evaluation with the most comparisons still to make, with some of them; False where none is left."""
-    if order.rules not in phase.task.rules:
+    """The evaluation with the most comparisons still to make, with some of them; False where none is left.
+    What is left is looked for anew where another run may count, and before it is said to be nothing.
+    """
+    left = left_by_gold.get(gold.pk)
+    if left is None or phase.changed_since(left.version) != set():
+        left = left_by_gold[gold.pk] = Left(order, phase, gold, unreadable)
+    left.version = phase.version
+    if not left.pairs:
         return False
-    board = standings(phase, None, order.rules, gold=gold, audience=Audience.ORGANISER)
-    ranked = [row.evaluation for row in board.rows if row.rank is not None]
-    rows = sorted(Evaluation.objects.filter(pk__in=ranked, withheld="").values_list("pk", flat=True))
-    if board.ranking is None or len(rows) < 2:
-        return False
-    name = board.ranking.metric
-    known = {(first, second) for first, second, *_ in comparisons.known_pairs(rows, name)}
-    known -= comparisons.with_too_few_trials(rows, name)
-    pairs = itertools.combinations(rows, 2)
-    left = [pair for pair in pairs if pair not in known and unreadable.isdisjoint(pair)]
-    if not left:
-        return False
-    one, _ = Counter(itertools.chain.from_iterable(left)).most_common(1)[0]
-    others = [first if second == one else second for first, second in left if one in (first, second)]
-    evaluations = Evaluation.objects.in_bulk([one, *others[:at_a_time]])
+    one = max(left.pairs, key=lambda row: len(left.pairs[row]))
+    others = sorted(left.pairs[one])[:at_a_time]
+    evaluations = Evaluation.objects.in_bulk([one, *others])
+    if len(evaluations) <= len(others):
+        del left_by_gold[gold.pk]
+        return True
     task_type = phase.task.task_type
-    metric = metric_of(task_type, name, order.rules, task_type.checked_options(evaluations[one].options))
+    options = task_type.checked_options(evaluations[one].options)
+    metric = metric_of(task_type, left.metric, order.rules, options)
     if not metric.is_exchangeable:
         return False
-    evaluation = evaluations.pop(one)
+    rest = [evaluations[other] for other in others]
     try:
-        rest = list(evaluations.values())
-        results = comparisons.compared(metric, evaluation, rest, comparisons=len(rows) - 1)
+        results = comparisons.compared(metric, evaluations[one], rest, comparisons=len(left.rows) - 1)
     except comparisons.StatisticsAway:
         raise
     except comparisons.Unreadable as reason:
         log.warning("Ranks stay open: %s", reason)
         unreadable.add(reason.evaluation)
+        left.take(reason.evaluation, left.pairs[reason.evaluation].copy())
     except Exception:
         log.exception("Ranks stay open: evaluation %s cannot be compared", one)
         unreadable.add(one)
+        left.take(one, left.pairs[one].copy())
     else:
         # While the board is ours; pages that show its order are made anew.
         with transaction.atomic():
             comparisons.save_comparisons(results)
             _renew(job)
-            bump_version(order.phase_id)
+            bump_version(order.phase_id, 0)
+        left.take(one, others[: len(results)])
+    if not left.pairs:
+        del left_by_gold[gold.pk]
     return True
 
 

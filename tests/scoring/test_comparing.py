@@ -1,10 +1,13 @@
 """Rows of a board are compared in the background, one new run with each row, and ranks follow from it."""
 
 import datetime as dt
+import itertools
+import random
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.cache import caches
+from django.db import transaction
 from django_q.models import OrmQ
 
 from citeboard.core import storage
@@ -12,6 +15,7 @@ from citeboard.core.database import database_now
 from scoring.board import comparison_state as board_orders, comparisons
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.standings import standings
+from scoring.metrics import metric_of
 from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.compare import compare as compare_offline, read_runs
 from scoring.stats.significance import trials_for
@@ -21,6 +25,7 @@ from tasks.jobs.queue_choice import START, Watchdog
 from tasks.jobs.sweeper import sweep
 from tasks.jobs.work import take_job, take_jobs
 from tasks.models import Job, Phase
+from tasks.models.seasons import bump_version
 from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.api.sending import score
@@ -87,8 +92,8 @@ def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(phase, mon
     asked = []
     known_pairs = comparisons.known_pairs
 
-    def noted(rows, metric, new):
-        asked.append(len(new))
+    def noted(rows, metric, new=None):
+        asked.append(len(rows if new is None else new))
         return known_pairs(rows, metric, new)
 
     def asked_for_a_board() -> int:
@@ -101,11 +106,32 @@ def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(phase, mon
     compare(phase)
     caches["boards"].clear()
     monkeypatch.setattr(comparisons, "known_pairs", noted)
-    assert [asked_for_a_board() for _ in range(2)] == [2, 0]
+    assert [asked_for_a_board() for _ in range(2)] == [3, 0]
     scored(phase, 7)
     phase.refresh_from_db()
-    # The new one alone, until it is compared.
-    assert [asked_for_a_board() for _ in range(2)] == [1, 1]
+    # The new one alone; after that what is compared since.
+    assert [asked_for_a_board() for _ in range(2)] == [1, 0]
+
+
+def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
+    runs = [scored(phase, right).evaluations.get(rules="corrected") for right in (9, 5, 4, 1)]
+    metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
+    pairs = list(itertools.combinations(runs, 2))
+    random.Random(1).shuffle(pairs)
+
+    def shown(*, keeps: bool) -> list[tuple]:
+        caches["boards"].clear()
+        Comparison.objects.all().delete()
+        boards_shown = [(standings(phase, VISITOR).is_compared, ranges(phase))]
+        for first, second in pairs:
+            with transaction.atomic():
+                comparisons.save_comparisons(comparisons.compared(metric, first, [second]))
+            if not keeps:
+                caches["boards"].clear()
+            boards_shown.append((standings(phase, VISITOR).is_compared, ranges(phase)))
+        return boards_shown
+
+    assert shown(keeps=True) == shown(keeps=False)
 
 
 def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
@@ -247,6 +273,36 @@ def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
     assert (order.job.state, OrmQ.objects.count()) == ("queued", 1)
     take_job(order.job_id)
     assert Comparison.objects.count() == 2
+
+
+def test_a_board_is_looked_through_at_the_beginning_and_at_the_end_however_many_steps_it_takes(
+    phase, monkeypatch
+):
+    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    for right in (9, 8, 5, 4, 2):
+        scored(phase, right)
+    looked, left = [], compare_board.Left
+    monkeypatch.setattr(compare_board, "Left", lambda *asked: looked.append(asked) or left(*asked))
+    order = asked(phase)
+    take_job(order.job_id)
+    assert Comparison.objects.count() == 10
+    assert len(looked) == 2
+
+
+def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monkeypatch):
+    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    for right in (9, 5, 2):
+        scored(phase, right)
+    real = compare_board.comparisons.compared
+
+    def while_another_comes(*given, **more):
+        if phase.submissions.count() == 3:
+            bump_version(phase.pk, scored(phase, 7).team_id)
+        return real(*given, **more)
+
+    monkeypatch.setattr(compare_board.comparisons, "compared", while_another_comes)
+    take_job(asked(phase).job_id)
+    assert Comparison.objects.count() == 6
 
 
 def test_classes_come_after_the_rows_of_every_board(phase):
