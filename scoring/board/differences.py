@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
 
+from django.core.cache import caches
+
 from citeboard.core.database import Prepared
+from scoring.board.cache import SECONDS
 from scoring.board.formatting import shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, Row
@@ -144,12 +147,28 @@ def offered_dimensions(board: Board) -> list[str]:
     return [dimension for dimension in labels if len(labels[dimension]) > 1] or list(labels)
 
 
+def _class_facts(board: Board) -> list[tuple[str, list[str], dict[str, int]]]:
+    """Of the breakdowns of all rows dimension, metrics with numbers and sizes of classes. What was scored
+    before is not read again.
+    """
+    key = f"classes:{board.phase.pk}:{board.rules}:{board.gold and board.gold.pk}"
+    kept = caches["boards"].get(key, {})
+    rows = [(row.evaluation, row.scoring) for row in board.rows]
+    if unread := [row for row in rows if row not in kept]:
+        kept = {row: kept[row] for row in rows if row in kept} if len(kept) > 2 * len(rows) else dict(kept)
+        kept |= {row: [] for row in unread}
+        scorings = dict(unread)
+        for own in Breakdown.objects.filter(evaluation__in=scorings).prefetch_related("classes"):
+            facts = (own.classes.dimension, own.metrics_with_numbers(), own.sizes())
+            kept[own.evaluation_id, scorings[own.evaluation_id]].append(facts)
+        caches["boards"].set(key, kept, SECONDS)
+    return [facts for row in rows for facts in kept[row]]
+
+
 def metrics_of(board: Board, dimension: str) -> list[str]:
     if not board.rows:
         return []
-    evaluations = [row.evaluation for row in board.rows]
-    rows = Breakdown.objects.filter(evaluation__in=evaluations, classes__dimension=dimension)
-    names = {metric for row in rows.prefetch_related("classes") for metric in row.metrics_with_numbers()}
+    names = {name for own, metrics, _sizes in _class_facts(board) if own == dimension for name in metrics}
     columns = [column.metric for column in board.columns if column.name == column.metric]
     kind = board.phase.task.task_type
     options = kind.checked_options(board.phase.task.options)
@@ -165,8 +184,7 @@ def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
 
 
 def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) -> ClassTable:
-    evaluations = [row.evaluation for row in board.rows]
-    hidden = hidden_classes(evaluations, board.phase, board.audience).get(dimension, frozenset())
+    hidden = hidden_on(board).get(dimension, frozenset())
     supports: dict[str, int] = {}
     values: dict[tuple[str, int], float | None] = {}
     intervals: dict[tuple[str, int], tuple[float, float]] = {}
@@ -218,14 +236,24 @@ def hidden_of(breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience)
     """What the viewer may not see; a class is as large as the metric says that counts fewest there."""
     if may_see_instances(phase, audience):
         return {}
-    sizes: dict[str, dict[str, int]] = {}
-    for row in breakdowns:
-        least = sizes.setdefault(row.classes.dimension, {})
-        for label, size in row.sizes().items():
+    return _too_small_of(((row.classes.dimension, row.sizes()) for row in breakdowns), phase)
+
+
+def hidden_on(board: Board) -> HiddenClasses:
+    """As `hidden_of` of all rows."""
+    if may_see_instances(board.phase, board.audience):
+        return {}
+    return _too_small_of(((own, sizes) for own, _metrics, sizes in _class_facts(board)), board.phase)
+
+
+def _too_small_of(sized: Iterable[tuple[str, dict[str, int]]], phase: Phase) -> HiddenClasses:
+    by_dimension: dict[str, dict[str, int]] = {}
+    for dimension, sizes in sized:
+        least = by_dimension.setdefault(dimension, {})
+        for label, size in sizes.items():
             least[label] = min(size, least.get(label, size))
-    return {
-        dimension: too_small(least, secrecy_of(phase).min_class_size) for dimension, least in sizes.items()
-    }
+    smallest = secrecy_of(phase).min_class_size
+    return {dimension: too_small(least, smallest) for dimension, least in by_dimension.items()}
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:

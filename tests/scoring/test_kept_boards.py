@@ -1,6 +1,7 @@
 """Boards that a process has computed: for other views of the same, and never for who may see less of it."""
 
 import datetime as dt
+import random
 
 import pytest
 from django.core.cache import caches
@@ -11,16 +12,18 @@ from django.utils import timezone, translation
 
 from citeboard.core.audit import history
 from citeboard.core.templatetags.page import rendered
-from scoring.board import standings as standings_module
+from citeboard.teams.models import Team
+from scoring.board import counting, differences, standings as standings_module
 from scoring.board.query import BoardQuery
 from scoring.board.standings import standings
 from scoring.board.table import MAX_WRITERS, Writer, table
-from scoring.models import Evaluation, Score
+from scoring.models import Breakdown, Evaluation, Score
 from scoring.web.boards import board as board_module
 from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import MAX_CHANGED, bump_version, bump_versions
 from tasks.seasons.history import delete_phase, undo
+from tasks.submissions import run_acts
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
@@ -93,7 +96,7 @@ def test_what_stands_around_a_board_is_written_once_for_all_of_its_scores(client
     boards.scored_run(phase, None, 0.3, system="A baseline")
     bump_version(phase.pk)
     assert "A baseline" in read(client)
-    assert written == ["boards/_board.html", "boards/_standings.html"]
+    assert written == ["boards/_standings.html"]
     Phase.objects.update(title="Another title")
     assert "Another title" in read(client)
     assert board_module.TEMPLATE in written
@@ -108,6 +111,103 @@ def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):
     Score.objects.create(evaluation=evaluation, shared=old.shared, value=0.312, n=old.n)
     bump_version(phase.pk)
     assert "0.312" in read(client)
+
+
+def test_after_a_score_the_runs_of_its_team_alone_are_looked_for(client, phase, monkeypatch):
+    read(client)
+    heron = phase.task.season.registrations.get(team__slug="heron").team
+    asked, look = [], counting._read
+
+    def noted(*board, teams=()):
+        asked.append(teams)
+        return look(*board, teams=teams)
+
+    monkeypatch.setattr(counting, "_read", noted)
+    boards.scored_run(phase, heron, 0.75, system="Its better one")
+    bump_version(phase.pk, heron.pk)
+    page = read(client)
+    assert "Its better one" in page
+    assert "System of 0.5" in page
+    assert "System of 0.25" not in page
+    bump_version(phase.pk, 0)
+    assert "Its better one" in read(client)
+    assert asked == [{heron.pk}]
+
+
+def _scored(phase: Phase, chance: random.Random) -> None:
+    team = chance.choice([None, *(entry.team for entry in phase.task.season.registrations.all())])
+    kind = chance.choice(KINDS) if team else "baseline"
+    run = boards.scored_run(phase, team, chance.random(), kind=kind)
+    boards.by_class(run, "facet", {"Aim": chance.random()}, n=chance.randrange(1, 9))
+    bump_version(phase.pk, team and team.pk)
+
+
+def _scored_anew(phase: Phase, chance: random.Random) -> None:
+    evaluation = chance.choice(list(phase.evaluations.all()))
+    value = chance.random()
+    Score.objects.filter(evaluation=evaluation).update(value=value)
+    Evaluation.objects.filter(pk=evaluation.pk).update(statistics=f"s{value}", rank_value=value)
+    evaluation.breakdowns.all().delete()
+    boards.by_class(evaluation.submission, "facet", {"Method": value}, n=chance.randrange(1, 9))
+    bump_version(phase.pk, evaluation.team_id)
+
+
+def _compared(phase: Phase, chance: random.Random) -> None:
+    bump_version(phase.pk, 0)
+
+
+def _withdrawn(phase: Phase, chance: random.Random) -> None:
+    runs = list(phase.submissions.filter(status="scored"))
+    # Never the last one.
+    for run in chance.sample(runs[1:], k=len(runs) > 1):
+        run_acts.withdraw(run, phase.task.season.organisers.get().user, "a mistake")
+
+
+def _chosen(phase: Phase, chance: random.Random) -> None:
+    run = chance.choice(list(phase.submissions.exclude(team=None)))
+    phase.submissions.filter(team=run.team).update(is_selected=False)
+    phase.submissions.filter(pk=run.pk).update(is_selected=True, priority=chance.randrange(3))
+    bump_version(phase.pk)
+
+
+def _renamed(phase: Phase, chance: random.Random) -> None:
+    entry = chance.choice(list(phase.task.season.registrations.all()))
+    Team.objects.filter(pk=entry.team_id).update(name=f"Team {chance.random()}")
+    bump_versions(phase.task.season)
+
+
+KINDS = ("primary", "contrastive")
+
+
+@pytest.mark.parametrize("counts", ["best", "last", "all", "selected", "priority"])
+def test_rows_and_classes_that_follow_what_changed_are_those_of_a_whole_look(phase, counts):
+    Phase.objects.filter(pk=phase.pk).update(counting=counts, priority_runs=2, shows_contrastive=True)
+    chance = random.Random(counts)
+    acts = [_scored, _scored, _scored, _scored_anew, _scored_anew, _compared, _withdrawn, _chosen, _renamed]
+    for _ in range(40):
+        act = chance.choice(acts)
+        act(phase, chance)
+        now = Phase.objects.select_related("task__season").get(pk=phase.pk)
+        if chance.random() < 0.7:
+            whole = sorted(standings(now, None).rows, key=lambda row: row.evaluation)
+            board = standings(now, None, by_version=True)
+            assert sorted(board.rows, key=lambda row: row.evaluation) == whole, act.__name__
+            stored = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in whole])
+            facts = [(own.classes.dimension, own.metrics_with_numbers(), own.sizes()) for own in stored]
+            assert sorted(differences._class_facts(board), key=str) == sorted(facts, key=str), act.__name__
+
+
+def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
+    team = phase.task.season.registrations.first().team
+    before = Phase.objects.get(pk=phase.pk)
+    for _ in range(100):
+        bump_version(phase.pk, team.pk)
+    now = Phase.objects.get(pk=phase.pk)
+    assert len(now.changed) <= MAX_CHANGED
+    assert now.changed_since(before.version) is None
+    assert now.changed_since(now.version - 20) == {team.pk}
+    bump_version(phase.pk)
+    assert Phase.objects.get(pk=phase.pk).changed_since(now.version) is None
 
 
 def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(client, phase):

@@ -206,7 +206,7 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
         for row in compared
         if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme)) is not None
     ]
-    hidden = by_class.hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
+    hidden = by_class.hidden_on(board)
     datasets = [
         name
         for name in dict.fromkeys(name for _, own in counted for name in own.datasets)
