@@ -155,6 +155,7 @@ def reason_in_words(reason: str) -> str:
     return words.get(reason, "")
 
 
+@lru_cache(maxsize=4096)
 def rank_text(rank: int | None, low: int | None, high: int | None, *, is_compared: bool) -> str:
     """`2–4` once all rows of the board are compared, `2` until then; nothing of what is not ranked."""
     if rank is None:

@@ -8,12 +8,14 @@ from django.urls import reverse
 
 from citeboard.teams.membership import add_member, remove_member
 from scoring.ops.accounts import delete_account
-from tasks.models import Organiser
+from tasks.models import Gold, Organiser, Season
+from tasks.models.seasons import bump_version, bump_versions
 from tasks.seasons.announcements import announce
 from tasks.seasons.history import delete_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 from tests.access.table import address
 from tests.going_on import GoesOn
+from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
 READERS = ("visitor", "reader", "member", "organiser")
@@ -43,7 +45,26 @@ def _helper_goes(scene) -> None:
     remove_organiser(organiser=helper, by=scene.people["organiser"])
 
 
+def _is_scored(scene) -> None:
+    """Another run of the team, as the worker says it."""
+    run = boards.make_run(scene.phase, scene.team)
+    boards.score(run, 0.99, gold=Gold.objects.current(scene.phase))
+    bump_version(scene.phase.pk, scene.team.pk)
+
+
+def _updated(**wanted):
+    def change(scene) -> None:
+        season = scene.phase.task.season
+        Season.objects.filter(pk=season.pk).update(**wanted)
+        bump_versions(season)
+
+    return change
+
+
 CHANGES = {
+    "a run is scored": _is_scored,
+    "another clock": _updated(time_zone="Asia/Tokyo"),
+    "another title": _updated(title="The season of another title"),
     "the run is withdrawn": _posted("member", "submission-withdraw", reason="a mistake"),
     "the run is hidden": _posted("organiser", "submission-hide", reason="a copy"),
     "the phase is closed": _posted("organiser", "organise-close"),

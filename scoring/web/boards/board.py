@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,13 +15,14 @@ from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import escape
+from django.utils.html import conditional_escape, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core.legal_pages import notices
+from citeboard.core.templatetags.page import moment, rendered
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
 from scoring.board import cache, charts, confirming, human_columns, label_shares, visibility
@@ -40,7 +42,7 @@ from scoring.board.snapshots import snapshots_of
 from scoring.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
 from scoring.comparison.contenders import CompareQuery
-from scoring.exchange.citations import Citation, of_board
+from scoring.exchange.citations import of_board
 from scoring.figures import Bars
 from scoring.models import Snapshot
 from scoring.publications.published import headline, published_of
@@ -49,13 +51,24 @@ from scoring.web.boards import sections as parts
 from scoring.web.boards.controls import Controls
 from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, Season, Task
 from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
-#: In a frame, for what a reader chooses; nobody else knows these words, which are in no page that is sent.
-PLACES = {name: secrets.token_hex() for name in ("address", "newest_href", "standings", "content")}
+#: In a frame, for what a reader chooses and what each score changes, which are parts of a `BoardPage`; nobody
+#: else knows these words, which are in no page that is sent.
+PLACES = {
+    name: secrets.token_hex()
+    for name in ("address", "newest_href", "turnout", "updated", "figure", "cited", "standings")
+}
+#: What each score changes of a phase.
+CHANGING = ("version", "updated_at", "changed")
+#: How to get all that is stored of a row but that.
+STORED = {
+    model: attrgetter(*(one.attname for one in model._meta.concrete_fields if one.name not in CHANGING))  # noqa: SLF001  (public by name)
+    for model in (Phase, Task, Season)
+}
 
 
 @require_safe
@@ -133,28 +146,28 @@ def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> d
 
 
 def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery, settings: object) -> str:
-    """Of another view only what a reader's choices change is rendered; the page around it was before, and
-    what ``settings`` alone decide before the score.
-    """
+    """Only what a reader's choices or a score change is rendered; the page around it was before."""
     context = _context(query, facts)
     page: BoardPage = context["page"]
     if not (page.shows_ranks and page.board.rows) or request.COOKIES.get("messages"):
         return render_to_string(TEMPLATE, context, request)
-    key = (page.first_chart is None, *notices())
-    frame = facts.frames.get(key)
-    if frame is None:
-        around = BoardPage(facts=facts, query=query)
-        vars(around).update(PLACES)
-        content = render_to_string("boards/_board.html", {**context, "page": around})
-        shell: Any = caches["boards"].get_or_set(
-            f"shell:{cache.digest_of(request.path, get_language(), notices(), settings)}",
-            lambda: render_to_string(TEMPLATE, context | {"content": PLACES["content"]}, request),
-            cache.SECONDS,
-        )
-        frame = facts.frames[key] = shell.replace(PLACES["content"], content)
-    frame = frame.replace(PLACES["address"], escape(page.address))
-    frame = frame.replace(PLACES["newest_href"], escape(page.newest_href))
-    return frame.replace(PLACES["standings"], render_to_string("boards/_standings.html", context))
+    kind = (bool(page.figure), *notices())
+    written = facts.frames.get(kind)
+    if written is None:
+        shown, kept = (settings, page.around), caches["boards"]
+        key = f"frame:{cache.digest_of(request.path, get_language(), kind, page.board.rules)}"
+        before, written = kept.get(key, (None, ""))
+        if before != shown:
+            around = BoardPage(facts=facts, query=query)
+            vars(around).update(PLACES, figure=page.figure and SafeString(PLACES["figure"]))
+            written = render_to_string(TEMPLATE, {**context, "page": around}, request)
+            kept.set(key, (shown, written), cache.SECONDS)
+        facts.frames[kind] = written
+    vars(page)["standings"] = SafeString(render_to_string("boards/_standings.html", context))
+    for name, place in PLACES.items():
+        if place in written:
+            written = written.replace(place, conditional_escape(getattr(page, name)))
+    return written
 
 
 @dataclass(frozen=True)
@@ -323,8 +336,45 @@ class BoardPage:
         return self.board.visibility != visibility.Visibility.NOTHING
 
     @property
-    def citation(self) -> Citation:
-        return of_board(self.board, confirmation=self.facts.confirmation)
+    def around(self) -> tuple[object, ...]:
+        """What a page follows from besides `PLACES`, as far as it shows rows."""
+        facts, phase, board = self.facts, self.phase, self.board
+        return (
+            [STORED[type(row)](row) for row in (phase, phase.task, phase.task.season)],
+            [(one.number, one.instances, one.reason) for one in (board.gold, facts.newest) if one],
+            [(each.slug, each.title) for each in facts.phases],
+            [kept.pk for kept in facts.snapshots],
+            (facts.confirmation, facts.being_scored, self.limits, self.errata, self.sections),
+            (board.holds_other_keys, board.frozen_at, board.ranks_of),
+            (phase.is_open(), self.is_ahead, phase.is_frozen(), self.shows_scores, self.shows_run_counts),
+        )
+
+    @cached_property
+    def turnout(self) -> SafeString:
+        sent = self.facts.turnout
+        words = counted(sent.teams, "team"), counted(sent.runs, "run")
+        return format_html_join("\n", "<span>{}</span>", ((each,) for each in words))
+
+    @cached_property
+    def updated(self) -> SafeString:
+        return moment(self.board.updated_at)
+
+    @cached_property
+    def figure(self) -> str:
+        """Part of the page as it is sent, where no other classes, metric or systems are asked for."""
+        chart, query = self.facts.first_chart, self.query
+        if chart is None or query.dimension or query.metric or query.systems:
+            return ""
+        return render_to_string("boards/_first_chart.html", {"chart": chart})
+
+    @cached_property
+    def cited(self) -> SafeString:
+        shown = {
+            "citation": of_board(self.board, confirmation=self.facts.confirmation),
+            "bib": f"board.bib{self.address}",
+            "keep_href": f"cite/{self.address}",
+        }
+        return rendered(get_language(), "_cite.html", tuple(shown), *shown.values())
 
     @property
     def errata(self) -> list[confirming.Erratum]:
@@ -427,9 +477,3 @@ class BoardPage:
     @property
     def sections(self) -> list[parts.Section]:
         return self.facts.sections if self.shows_scores else []
-
-    @property
-    def first_chart(self) -> Bars | None:
-        """Part of the page as it is sent, where no other classes, metric or systems are asked for."""
-        query = self.query
-        return None if query.dimension or query.metric or query.systems else self.facts.first_chart
