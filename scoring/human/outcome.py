@@ -285,7 +285,9 @@ RATED = {
 }
 
 
-def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[tuple[str, list[Explained]]]:
+def rated(
+    phase: Phase, run: Submission, at: dt.datetime | None = None
+) -> list[tuple[str, tuple[Explained, ...]]]:
     """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
     sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}
@@ -309,7 +311,7 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
             "this is the mean over %(responses)s. %(what)s"
         ) % {**facts, "responses": counted(score.n, "response")}
         scores[score.criterion] = _explained(score, float(highest), definition)
-    numbers = [scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores]
+    numbers = tuple(scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores)
     return [(HUMAN, numbers)] if numbers else []
 
 

@@ -240,7 +240,7 @@ class Explained:
 
 def explained(
     scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
-) -> list[Explained]:
+) -> tuple[Explained, ...]:
     """Kept by what is stored of them: a score of another run, by which pages are made anew, changes none."""
     numbers = list(scores)
     stored = [
@@ -249,9 +249,9 @@ def explained(
     ]
     facts = (task_type, filename, evaluation.rules, evaluation.options, stored)
     name = f"explained:{digest_of(get_language(), facts)}"
-    known: list[Explained] | None = caches["pages"].get(name)
+    known: tuple[Explained, ...] | None = caches["pages"].get(name)
     if known is None:
-        known = list(_explained(numbers, evaluation, task_type, filename))
+        known = tuple(_explained(numbers, evaluation, task_type, filename))
         caches["pages"].set(name, known, SECONDS)
     return known
 

@@ -78,7 +78,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     }
 
 
-def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, list[results.Explained]]]:
+def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, tuple[results.Explained, ...]]]:
     task = board.phase.task
     assert board.gold is not None
     newest = _by_rules(board.gold, run, board.frozen_at)
