@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], obje
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
-        # As in a site's worker, unless the caller says otherwise: more threads take a fifth of a small run.
+        # As in a site's worker, unless told otherwise: threads cost a fifth of a small run's computing.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step

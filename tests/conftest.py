@@ -258,14 +258,21 @@ def _no_words_in_tokens() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _nothing_kept_by_number() -> Iterator[None]:
-    """A test's rows get numbers that an earlier test's rows had; what was kept by number goes with them."""
+def _forget() -> None:
     for name in ("pages", "results", "boards"):
         caches[name].clear()
     api._COUNTS.clear()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept_by_number() -> Iterator[None]:
+    """Rows get numbers that an earlier test's had, or those of a world that was built since; what was kept by
+    number goes with them.
+    """
+    _forget()
     before = _statistics()
     yield
+    _forget()
     for path in _statistics() - before:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -150,8 +150,7 @@ _PAIRS = f"""
 {_PAIR} AND first_id IN ({{asked}}) AND second_id IN ({{rows}}) UNION ALL
 {_PAIR} AND first_id IN ({{rest}}) AND second_id IN ({{asked}})
 """
-#: What is known of so few rows stands together, and the database knows the statement already.
-FEW = 8
+#: What is known of one row stands together, so that the others need not be named.
 _PAIRS_OF_FEW = f"{_PAIR} AND first_id IN ({{asked}}) UNION ALL {_PAIR} AND second_id IN ({{asked}})"
 _NEWER_PAIRS = f"{_PAIR} AND id > %(newest)s"
 #: What is known of two rows, by the first axis of facts; NaN where their comparison has no such number.
@@ -168,9 +167,9 @@ def known_pairs(
     asked, there = rows if asked is None else asked, {*rows}
     if not asked:
         return []
-    if len(asked) <= FEW:
-        values = {f"asked{number}": row for number, row in zip(range(FEW), itertools.cycle(asked))}
-        return _pairs(_PAIRS_OF_FEW, there, metric, values, asked=[f"%({name})s" for name in values])
+    if len(asked) <= database.FEW:
+        places, values = database.few("asked", asked)
+        return _pairs(_PAIRS_OF_FEW, there, metric, values, asked=[places])
     rest = there.difference(asked) or ["NULL"]
     return _pairs(_PAIRS, there, metric, {}, asked=asked, rows=rows, rest=rest)
 

@@ -1,7 +1,6 @@
 """How many runs a phase has, and which version of the gold its board stands on."""
 
 import datetime as dt
-import itertools
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from django.db import connection
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet
 from django.utils.timezone import now
 
-from citeboard.core.database import Prepared
+from citeboard.core.database import FEW, Prepared, few
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Score
@@ -364,8 +363,6 @@ def _first_row(statement: str, values: dict[str, str | int]) -> tuple[Any, ...] 
 
 #: Of a board with more rows none are kept, so that a process stays small.
 MAX_KEPT = 5_000
-#: So many teams are asked for in one statement, which the database then knows from the last time.
-FEW = 8
 
 
 def counting_runs(
@@ -377,8 +374,8 @@ def counting_runs(
     *,
     by_version: bool = False,
 ) -> list[Run]:
-    """By the phase's choice, with baselines and human line; ``at`` is when the board was frozen. For what is
-    kept ``by_version`` only those are read that changed since an earlier one.
+    """By the phase's choice, with baselines and human line; ``at`` is when the board was frozen. With
+    ``by_version`` rows of an earlier version are taken, and those of teams whose runs changed since are read.
     """
     if at is not None or not by_version:
         return [made(*facts) for _team, *facts in _read(phase, rules, gold, at)]
@@ -425,9 +422,9 @@ def _read(
         "judged": phase.judged_runs,
     }
     with connection.cursor() as cursor:
-        of = {f"team{number}": team for number, team in zip(range(FEW), itertools.cycle(teams))}
-        only = f"AND r.team_id IN ({', '.join(f'%({name})s' for name in of)})" if of else ""
-        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_NAMES, of=only), values | of)
+        places, given = few("team", teams)
+        of = f"AND r.team_id IN ({places})" if teams else ""
+        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_NAMES, of=of), values | given)
         rows = cursor.fetchall()
     runs = []
     for *begin, sent, team, slug, card, alias, priority, scoring, has_organiser in rows:

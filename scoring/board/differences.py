@@ -148,21 +148,20 @@ def offered_dimensions(board: Board) -> list[str]:
 
 
 def _class_facts(board: Board) -> list[tuple[str, list[str], dict[str, int]]]:
-    """Of the breakdowns of all rows dimension, metrics with numbers and sizes of classes. What was scored
-    before is not read again.
-    """
+    """Dimension, metrics with numbers and class sizes of each breakdown. Rows scored before are not read."""
     key = f"classes:{board.phase.pk}:{board.rules}:{board.gold and board.gold.pk}"
-    kept = caches["boards"].get(key, {})
+    known = caches["boards"].get(key, {})
     rows = [(row.evaluation, row.scoring) for row in board.rows]
-    if unread := [row for row in rows if row not in kept]:
-        kept = {row: kept[row] for row in rows if row in kept} if len(kept) > 2 * len(rows) else dict(kept)
-        kept |= {row: [] for row in unread}
+    if unread := [row for row in rows if row not in known]:
+        # Rows that left the board are dropped once there are more of them than of those on it.
+        known = {row: known[row] for row in (rows if len(known) > 2 * len(rows) else known) if row in known}
+        known |= {row: [] for row in unread}
         scorings = dict(unread)
         for own in Breakdown.objects.filter(evaluation__in=scorings).prefetch_related("classes"):
             facts = (own.classes.dimension, own.metrics_with_numbers(), own.sizes())
-            kept[own.evaluation_id, scorings[own.evaluation_id]].append(facts)
-        caches["boards"].set(key, kept, SECONDS)
-    return [facts for row in rows for facts in kept[row]]
+            known[own.evaluation_id, scorings[own.evaluation_id]].append(facts)
+        caches["boards"].set(key, known, SECONDS)
+    return [facts for row in rows for facts in known[row]]
 
 
 def metrics_of(board: Board, dimension: str) -> list[str]:

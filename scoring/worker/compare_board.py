@@ -139,8 +139,8 @@ def _compare_some(
     metric = metric_of(task_type, left.metric, order.rules, options)
     if not metric.is_exchangeable:
         return False
-    rest = [evaluations[other] for other in others]
     try:
+        rest = [evaluations[other] for other in others]
         results = comparisons.compared(metric, evaluations[one], rest, comparisons=len(left.rows) - 1)
     except comparisons.StatisticsAway:
         raise

@@ -426,7 +426,7 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: Of the versions of a phase some fifty are known by whose runs changed.
+#: Characters: room for the teams of some fifty versions.
 MAX_CHANGED = 400
 
 
@@ -604,7 +604,7 @@ class Phase(Configured):
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: By the newest versions, whose runs alone changed then: ` 41:7 42:0`, where 0 is nobody's.
+    #: The newest versions, each with the team whose runs alone changed: ` 41:7 42:0`, 0 for no team.
     changed = models.CharField(max_length=MAX_CHANGED, default="", db_default="", editable=False)
     position = models.PositiveSmallIntegerField(default=0)
 
@@ -657,7 +657,7 @@ class Phase(Configured):
         return self.title
 
     def changed_since(self, version: int) -> set[int] | None:
-        """The teams whose runs alone changed what counts; None where that is not known of each change."""
+        """The teams whose runs changed since that version; None where something else may have changed too."""
         known = {int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)}
         since = range(version + 1, self.version + 1)
         return {known[at] for at in since} - {0} if known.keys() >= set(since) else None
@@ -748,8 +748,8 @@ class Phase(Configured):
 
 
 def bump_version(phase_id: int, team_id: int | None = None) -> None:
-    """Say that what the phase's board shows has changed; inside the transaction that changes it. With a team
-    no run that counts did but its own, with 0 none at all.
+    """Say that what the phase's board shows has changed; inside the transaction that changes it. ``team_id``
+    where no run that counts has changed but those of this team; 0 where none has.
     """
     changes: dict[str, Any] = {"version": F("version") + 1, "updated_at": timezone.now()}
     if team_id is not None:

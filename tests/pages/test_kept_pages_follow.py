@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from citeboard.teams.membership import add_member, remove_member
 from scoring.ops.accounts import delete_account
-from tasks.models import Gold, Organiser, Season
+from tasks.models import Gold, Organiser, Phase, Season
 from tasks.models.seasons import bump_version, bump_versions
 from tasks.seasons.announcements import announce
 from tasks.seasons.history import delete_phase
@@ -52,19 +52,18 @@ def _is_scored(scene) -> None:
     bump_version(scene.phase.pk, scene.team.pk)
 
 
-def _updated(**wanted):
+def _updated(model, **wanted):
     def change(scene) -> None:
-        season = scene.phase.task.season
-        Season.objects.filter(pk=season.pk).update(**wanted)
-        bump_versions(season)
+        model.objects.update(**wanted)
+        bump_versions(scene.phase.task.season)
 
     return change
 
 
 CHANGES = {
     "a run is scored": _is_scored,
-    "another clock": _updated(time_zone="Asia/Tokyo"),
-    "another title": _updated(title="The season of another title"),
+    "another clock": _updated(Phase, time_zone="Asia/Tokyo"),
+    "another title": _updated(Season, title="The season of another title"),
     "the run is withdrawn": _posted("member", "submission-withdraw", reason="a mistake"),
     "the run is hidden": _posted("organiser", "submission-hide", reason="a copy"),
     "the phase is closed": _posted("organiser", "organise-close"),

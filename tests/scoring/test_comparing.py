@@ -305,6 +305,24 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
     assert Comparison.objects.count() == 6
 
 
+def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(phase, monkeypatch):
+    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    runs = [scored(phase, right) for right in (9, 5, 2)]
+    real = compare_board.comparisons.compared
+
+    def while_one_goes(metric, one, others, **more):
+        spared = {one.submission_id, *(other.submission_id for other in others)}
+        Evaluation.objects.exclude(submission__in=spared).delete()
+        return real(metric, one, others, **more)
+
+    monkeypatch.setattr(compare_board.comparisons, "compared", while_one_goes)
+    order = asked(phase)
+    take_job(order.job_id)
+    assert Comparison.objects.count() == 1
+    assert Evaluation.objects.filter(submission__in=runs, rules="corrected").count() == 2
+    assert not Job.all_kinds.get(pk=order.job_id).reason
+
+
 def test_classes_come_after_the_rows_of_every_board(phase):
     for right in (9, 2):
         scored(phase, right)

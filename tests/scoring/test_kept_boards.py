@@ -11,13 +11,15 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from citeboard.core.audit import history
+from citeboard.core.database import FEW
 from citeboard.core.templatetags.page import rendered
 from citeboard.teams.models import Team
 from scoring.board import counting, differences, standings as standings_module
 from scoring.board.query import BoardQuery
+from scoring.board.snapshots import keep
 from scoring.board.standings import standings
 from scoring.board.table import MAX_WRITERS, Writer, table
-from scoring.models import Breakdown, Evaluation, Score
+from scoring.models import Breakdown, Evaluation, Score, Snapshot
 from scoring.web.boards import board as board_module
 from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
@@ -134,6 +136,17 @@ def test_after_a_score_the_runs_of_its_team_alone_are_looked_for(client, phase, 
     assert asked == [{heron.pk}]
 
 
+@pytest.mark.parametrize("number", [FEW, FEW + 1])
+def test_runs_of_many_teams_that_were_scored_between_two_views_are_all_on_the_second(client, phase, number):
+    teams = [factories.make_team(season=phase.task.season) for _ in range(number)]
+    read(client)
+    for team in teams:
+        boards.scored_run(phase, team, 0.75, system=f"One of {team.slug}.")
+        bump_version(phase.pk, team.pk)
+    page = read(client)
+    assert [team.slug for team in teams if f"One of {team.slug}." not in page] == []
+
+
 def _scored(phase: Phase, chance: random.Random) -> None:
     team = chance.choice([None, *(entry.team for entry in phase.task.season.registrations.all())])
     kind = chance.choice(KINDS) if team else "baseline"
@@ -241,6 +254,14 @@ def test_a_new_score_is_on_every_view_of_it(client, phase):
     boards.score(factories.make_submission(phase=phase, team=heron, system="Better", status="scored"), 0.75)
     bump_version(phase.pk)
     assert "Better" in read(client, "?q=heron")
+
+
+def test_a_board_that_was_kept_after_the_end_is_named_on_the_page(client, phase):
+    Phase.objects.update(closes=timezone.now() - dt.timedelta(hours=1))
+    assert "The board as it stood" not in read(client)
+    keep(standings(Phase.objects.get(), None), Snapshot.Occasion.CLOSE)
+    bump_version(phase.pk)
+    assert "The board as it stood" in read(client)
 
 
 def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_others(client, phase):

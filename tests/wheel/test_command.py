@@ -56,6 +56,21 @@ def test_nobody_reading_the_output_is_no_fault(root, sample):
     assert (process.returncode, told) == (141, b"")
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor has one thread anyway")
+@pytest.mark.parametrize(("given", "threads"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)])
+def test_a_run_is_scored_by_one_thread_unless_more_are_asked_for(root, sample, given, threads):
+    code = (
+        "import os, sys\n"
+        "from scoring.__main__ import main\n"
+        "main(sys.argv[1:])\n"
+        "print(len(os.listdir('/proc/self/task')), file=sys.stderr)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name} | given
+    command = [sys.executable, "-c", code, "score", *sample]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, env=environment)
+    assert int(done.stderr.split()[-1]) == threads
+
+
 def test_an_interrupted_command_ends_without_a_traceback(root):
     code = (
         "import os, signal\n"

@@ -2,7 +2,8 @@
 
 import datetime as dt
 import fcntl
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -64,6 +65,16 @@ class Prepared(Generic[Row]):
         compiler.get_converters = lambda columns: converters  # type: ignore[method-assign,assignment]
         rows.query.get_compiler = lambda using: compiler  # type: ignore[method-assign,assignment,misc]
         return list(rows)
+
+
+#: A statement with so many places is the same each time, so that the database need not read it anew.
+FEW = 8
+
+
+def few(name: str, values: Collection[int]) -> tuple[str, dict[str, int]]:
+    """The places for at most `FEW` values in a statement, and what stands in them; the values repeat."""
+    given = {f"{name}{number}": value for number, value in zip(range(FEW), itertools.cycle(values))}
+    return ", ".join(f"%({place})s" for place in given), given
 
 
 LARGEST_SKEW = 2.0  # seconds; deadlines are judged by the clock of each machine

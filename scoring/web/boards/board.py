@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -51,23 +50,16 @@ from scoring.web.boards import sections as parts
 from scoring.web.boards.controls import Controls
 from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
-from tasks.models import Gold, Phase, Season, Task
+from tasks.models import Gold, Phase
 from tasks.models.run_cards import declared_facts
 from tasks.seasons.access import phase_for
 
 TEMPLATE = "boards/board.html"
-#: In a frame, for what a reader chooses and what each score changes, which are parts of a `BoardPage`; nobody
-#: else knows these words, which are in no page that is sent.
+#: What a reader's choice or a score changes of a `BoardPage`, and the word that stands for it in a kept page.
+#: Nobody else knows these words, and they are in no page that is sent.
 PLACES = {
     name: secrets.token_hex()
     for name in ("address", "newest_href", "turnout", "updated", "figure", "cited", "standings")
-}
-#: What each score changes of a phase.
-CHANGING = ("version", "updated_at", "changed")
-#: How to get all that is stored of a row but that.
-STORED = {
-    model: attrgetter(*(one.attname for one in model._meta.concrete_fields if one.name not in CHANGING))  # noqa: SLF001  (public by name)
-    for model in (Phase, Task, Season)
 }
 
 
@@ -146,7 +138,9 @@ def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> d
 
 
 def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery, settings: object) -> str:
-    """Only what a reader's choices or a score change is rendered; the page around it was before."""
+    """Only what a reader's choices or a score change is rendered; the page around it was before. ``settings``
+    are all that boards follow from.
+    """
     context = _context(query, facts)
     page: BoardPage = context["page"]
     if not (page.shows_ranks and page.board.rows) or request.COOKIES.get("messages"):
@@ -337,16 +331,14 @@ class BoardPage:
 
     @property
     def around(self) -> tuple[object, ...]:
-        """What a page follows from besides `PLACES`, as far as it shows rows."""
-        facts, phase, board = self.facts, self.phase, self.board
+        """What a page with rows shows besides `PLACES` and what follows from the settings of its board."""
+        facts, board = self.facts, self.board
         return (
-            [STORED[type(row)](row) for row in (phase, phase.task, phase.task.season)],
             [(one.number, one.instances, one.reason) for one in (board.gold, facts.newest) if one],
             [(each.slug, each.title) for each in facts.phases],
             [kept.pk for kept in facts.snapshots],
             (facts.confirmation, facts.being_scored, self.limits, self.errata, self.sections),
             (board.holds_other_keys, board.frozen_at, board.ranks_of),
-            (phase.is_open(), self.is_ahead, phase.is_frozen(), self.shows_scores, self.shows_run_counts),
         )
 
     @cached_property

@@ -182,10 +182,11 @@ class _Reader(records.ContextsBuilder):
             self.add([name], [paper], gold, [len(gold)], codes, [records.canonical(facts).decode()])
 
     def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
+        sizes = (len(self._candidates[paper]) for paper in self.paper_of)
         return Resolution(
             **self.columns(),
             candidates=self._candidates,
-            choices=np.fromiter((len(self._candidates[paper]) for paper in self.paper_of), dtype=np.int32),
+            choices=np.fromiter(sizes, dtype=np.int32),
             citing_papers=citing_papers,
         )
 
@@ -233,7 +234,7 @@ def documents(files: Files) -> Iterator[tuple[str, str]]:
     """Each once, as it stands first."""
     seen = set()
     for record in records.Rows(records.the_file(files, REFERENCES, "each paper's references"), []):
-        name = f"{record['paper_id']}/{record['ref_id']}"
+        name = _document(record["paper_id"], record["ref_id"])
         if name not in seen:
             seen.add(name)
             yield name, text_of_document(record)
@@ -243,7 +244,7 @@ def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
     of_papers = read_candidates(files, [])
     for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         paper = str(record["paper_id"])
-        yield str(record["context_id"]), [f"{paper}/{name}" for name in of_papers.get(paper, ())]
+        yield str(record["context_id"]), [_document(paper, name) for name in of_papers.get(paper, ())]
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
@@ -255,7 +256,11 @@ def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
         cited = set(of_papers.get(paper, ()))
         for name in rows.names(record, "gold") or []:
             if name in cited:
-                yield str(record["context_id"]), f"{paper}/{name}", 1
+                yield str(record["context_id"]), _document(paper, name), 1
+
+
+def _document(paper: object, reference: object) -> str:
+    return f"{paper}/{reference}"
 
 
 #: The published test set has only papers with so many references inside the collection.

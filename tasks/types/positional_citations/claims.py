@@ -244,12 +244,12 @@ class Tree:
         between = [one for one in inside if tokens[one] == "," or self._relation[one] in _CONJUNCTIONS]
         if not between:
             if top == self.root:
-                self.root, self._hung_twice = kept, None
+                self._keep_only(kept)
             else:
                 self._cut(other)
         elif kept < other:
             if top == self.root and self._is_opening(kept):
-                self.root, self._hung_twice = kept, None
+                self._keep_only(kept)
             else:
                 self._cut(other, *between)
         elif top != self.root:
@@ -257,7 +257,10 @@ class Tree:
         elif self._is_opening(other):
             self._cut(other, *between)
         else:
-            self.root, self._hung_twice = kept, None
+            self._keep_only(kept)
+
+    def _keep_only(self, node: int) -> None:
+        self.root, self._hung_twice = node, None
 
     def _is_opening(self, node: int) -> bool:
         """Whether it is a phrase or clause at the beginning of a sentence that can stand for itself."""
