@@ -262,6 +262,7 @@ def _forget() -> None:
     for name in ("pages", "results", "boards"):
         caches[name].clear()
     api._COUNTS.clear()
+    shutil.rmtree(settings.FILES_DIR / "statistics", ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
@@ -270,16 +271,8 @@ def _nothing_kept_by_number() -> Iterator[None]:
     number goes with them.
     """
     _forget()
-    before = _statistics()
     yield
     _forget()
-    for path in _statistics() - before:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def _statistics() -> set[Path]:
-    folder = settings.FILES_DIR / "statistics"
-    return set(folder.rglob("*"))
 
 
 @pytest.fixture(autouse=True)
