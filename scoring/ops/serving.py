@@ -191,7 +191,7 @@ class Serving:
 
 def leave_sign() -> None:
     with suppress(OSError):
-        settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
+        settings.WORK_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         (settings.WORK_DIR / SIGN).touch()
 
 
