@@ -299,15 +299,12 @@ def default_work_folder(data: Path) -> Path:
 def private_folder(path: Path) -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = path.lstat()
-    is_ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o022
-    is_open = path.parent.stat().st_mode & stat.S_IWOTH
-    if is_open and not is_ours:
+    is_ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077
+    if path.parent.stat().st_mode & stat.S_IWOTH and not is_ours:
         raise ImproperlyConfigured(
             f"{path} is not a folder of this user alone, and anybody can make one there; remove it, or name "
             "another folder of this machine in CITEBOARD_WORK_DIR"
         )
-    if is_open:
-        path.chmod(0o700)  # Earlier releases let others look into it.
     return path
 
 
