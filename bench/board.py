@@ -90,9 +90,9 @@ def table_of_the_board() -> Callable[[], Any]:
     from django.http import QueryDict
     from django.template.loader import render_to_string
 
-    from scoring.board.query import BoardQuery
-    from scoring.board.standings import standings
-    from scoring.web.boards.board import BoardFacts, BoardPage
+    from citeboard.web.boards.board import BoardFacts, BoardPage
+    from scoring.results.board.query import BoardQuery
+    from scoring.results.board.standings import standings
     from tasks.models import Phase
 
     query = BoardQuery.of(QueryDict())

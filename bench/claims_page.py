@@ -47,7 +47,7 @@ def pages(folder: Path, responses: int) -> dict[str, float]:
     """Seconds of CPU for the first page, the last one, and one that is found by a response's name."""
     from django.test import Client
 
-    from scoring.runs.claims import AT_A_TIME
+    from scoring.results.runs.claims import AT_A_TIME
 
     run = scored(folder / str(responses), responses)
     client = Client(HTTP_HOST="localhost")

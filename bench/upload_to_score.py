@@ -54,7 +54,7 @@ def main() -> None:
         shutil.copytree(given.data, folder / "data", dirs_exist_ok=True, ignore=database)
     from django.core.management import call_command
 
-    from scoring.demo.prepare import begin_demo, finish_demo
+    from citeboard.demo.prepare import begin_demo, finish_demo
 
     call_command("collectstatic", verbosity=0, interactive=False)
     demo = begin_demo()

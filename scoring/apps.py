@@ -15,13 +15,13 @@ class ScoringConfig(AppConfig):
         from tasks.types.declared.own_measures import use
         from tasks.types.references import lazy
 
-        request_started.connect(_without_names, dispatch_uid="scoring.board.formatting")
+        request_started.connect(_without_names, dispatch_uid="scoring.results.board.formatting")
         use(lazy("scoring.worker.declaring", "compute"))
         post_spawn.connect(_prepare_worker, dispatch_uid="scoring.worker.score")
 
 
 def _without_names(**_: Any) -> None:
-    from scoring.board.formatting import name_as
+    from scoring.results.board.formatting import name_as
 
     name_as(None)
 

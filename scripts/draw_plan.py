@@ -21,8 +21,9 @@ LEFT_OUT = {"admin", "apps", "management", "templatetags"}
 PLAIN_ROOMS = ("__main__", "papers", "tools", "offline", "stats", "metrics", "figures")
 PLAIN = {"tasks.types", *(f"scoring.{room}" for room in PLAIN_ROOMS)}
 WIDTH, BOX, HEIGHT, GAP = 1000, (130, 30), 62, 18
-#: Which part of the width each package has.
-COLUMNS = {"scoring.": (-0.06, 0.65), "tasks.": (0.53, 0.94), "citeboard.": (0.81, 1.04)}
+SHARED = {"citeboard.core", "citeboard.teams"}
+#: The share of the width from left to right: scoring and the site above it, tasks, what both share.
+COLUMNS = {"scoring": (-0.06, 0.65), "tasks": (0.53, 0.94), "shared": (0.81, 1.04)}
 STYLE = """
 text { font: 12px system-ui, sans-serif; text-anchor: middle; fill: #1b1b18; }
 rect { fill: #f4f1ea; stroke: #6b675e; }
@@ -45,6 +46,12 @@ TIP = (
 def room_of(module: str) -> str | None:
     parts = module.split(".")
     return None if len(parts) == 1 or parts[1] in LEFT_OUT else ".".join(parts[:2])
+
+
+def column_of(room: str) -> str:
+    if room in SHARED:
+        return "shared"
+    return "tasks" if room.startswith("tasks.") else "scoring"
 
 
 def rooms(root: Path) -> Graph:
@@ -81,10 +88,10 @@ def draw(graph: Graph) -> str:
     top = max(rows)
     places: dict[str, tuple[float, float]] = {}
     for level, row in rows.items():
-        for package, (left, right) in COLUMNS.items():
-            own = [room for room in row if room.startswith(package)]
-            for number, room in enumerate(own):
-                x = WIDTH * (left + (right - left) * (number + 1) / (len(own) + 1))
+        for column, (left, right) in COLUMNS.items():
+            packages = [room for room in row if column_of(room) == column]
+            for number, room in enumerate(packages):
+                x = WIDTH * (left + (right - left) * (number + 1) / (len(packages) + 1))
                 places[room] = (x, GAP + (top - level) * HEIGHT)
     height = GAP + (top + 1) * HEIGHT + 10
     arrows = [

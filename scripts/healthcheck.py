@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 PATIENCE = 4  # seconds
-#: As `scoring.ops.serving` calls the file that it touches after each look at its workers.
+#: As `citeboard.ops.serving` calls the file that it touches after each look at its workers.
 SIGN = "workers-watched"
 #: Seconds without one: a sweep that finds the database away takes half a minute.
 MAX_SILENCE = 120

@@ -1,6 +1,6 @@
 """Who imports whom among our own modules, wherever in a file the import stands.
 
-`python scripts/imports.py` prints the rooms of `tasks` and `scoring` from the top, with what each imports.
+`python scripts/imports.py` prints the packages of `citeboard`, `scoring` and `tasks` from the top, with what each imports.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def depths(graph: Graph) -> dict[str, int]:
 
 def main() -> None:
     graphs = folder_imports(Path(__file__).resolve().parent.parent)
-    for package in ("scoring", "tasks"):
+    for package in ("citeboard", "scoring", "tasks"):
         graph = graphs[package]
         levels = depths(graph)
         for room in sorted(levels, key=lambda room: (-levels[room], room)):

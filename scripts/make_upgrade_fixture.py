@@ -66,7 +66,7 @@ def make_site(folder: Path) -> None:
     from django.db import connection
     from django_q.models import OrmQ
 
-    from scoring.demo.prepare import begin_demo, finish_demo
+    from citeboard.demo.prepare import begin_demo, finish_demo
     from scoring.worker.score import score
     from tasks.models import Job, Phase
 
@@ -86,7 +86,7 @@ def make_site(folder: Path) -> None:
 
 
 def compare(phase: int, rules: str) -> None:
-    from scoring.board.comparison_state import ask, order_of
+    from scoring.results.board.comparison_state import ask, order_of
     from tasks.jobs.work import take_job
     from tasks.models import Phase
 

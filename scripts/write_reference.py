@@ -32,7 +32,7 @@ from tasks.types import TaskType, task_types
 from tasks.types.references import MetricRef
 
 HELP = "`--help` behind each says more."
-OURS = ("citeboard.", "scoring", "tasks")
+OURS = ("citeboard", "scoring", "tasks")
 HEAD = """# Reference
 
 Everything that exists, written from the code by `make reference`: task types with rule sets, metrics, classes

@@ -13,10 +13,10 @@ from citeboard.core.admin import AuditEntryAdmin, FactsAdmin, NotedAdmin, PartsI
 from citeboard.core.models import AuditEntry
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
+from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on, nothing_early
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.models.seasons import bump_versions
-from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
 

@@ -24,7 +24,7 @@ from django.core import mail
 from django.core.files.base import ContentFile
 from django.db import connection, transaction
 
-from scoring.ops.pruning import COLUMNS
+from citeboard.ops.pruning import COLUMNS
 from tests.emptying import KEPT
 
 _kept: dict[Callable[[], Any], "KeptWorld"] = {}

@@ -256,7 +256,7 @@ class Rush:
         )
 
     def broken_promises(self) -> list[str]:
-        from scoring.board.standings import standings
+        from scoring.results.board.standings import standings
         from tasks.models import Phase, Submission
         from tests.faults.promises import kept, recomputed
 

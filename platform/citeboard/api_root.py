@@ -58,7 +58,7 @@ def where_to_go(request: Request) -> Response:
 
 
 version_1: list[URLPattern | URLResolver] = [
-    path("", include("scoring.api.urls")),
+    path("", include("citeboard.api.urls")),
     path("", where_to_go, name="version-1"),
     path("schema/", readable_anywhere(Schema.as_view()), name="schema"),
 ]

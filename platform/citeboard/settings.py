@@ -202,6 +202,7 @@ if _issuer and _client:
 # -- What the site is made of -------------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    "citeboard",
     "citeboard.core",
     "citeboard.teams",
     "tasks",
@@ -257,7 +258,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "tasks.notifications.reading.unread_messages",
+                "tasks.delivery.notifications.reading.unread_messages",
             ]
         },
     }
@@ -589,7 +590,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "citeboard.core.api.every_operation_may_fail",
-        "scoring.api.examples.with_examples",
+        "citeboard.api.examples.with_examples",
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {

@@ -3,7 +3,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from citeboard.core import health, legal_pages, middleware
-from scoring.web import urls as pages
+from citeboard.web import urls as pages
 
 handler400 = "citeboard.core.errors.bad_request"
 handler500 = "citeboard.core.errors.server_error"
@@ -11,7 +11,7 @@ handler500 = "citeboard.core.errors.server_error"
 urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
-    path("api/", include("citeboard.api")),
+    path("api/", include("citeboard.api_root")),
     *pages.urlpatterns,
     path("language/<slug:code>/", middleware.choose, name="language"),
     path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),

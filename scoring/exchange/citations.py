@@ -7,12 +7,12 @@ from typing import Any
 from django.utils import translation
 
 from citeboard.core.middleware import ENGLISH
-from scoring.board.confirming import Confirmation, confirmation_of
-from scoring.board.exports import set_in_latex
-from scoring.board.formatting import interval, metric_label, shown
-from scoring.board.standings import Board, Row
 from scoring.exchange.results import Results, place, site_address
 from scoring.models import Paper, Snapshot
+from scoring.results.board.confirming import Confirmation, confirmation_of
+from scoring.results.board.exports import set_in_latex
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.board.standings import Board, Row
 from tasks.models import Season, Task
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9:._-]+")

@@ -19,12 +19,12 @@ from django.core.cache import caches
 
 from citeboard.core import storage
 from citeboard.core.release import release
-from scoring.board.open_gold import may_have_gold
 from scoring.exchange.citations import of_task
 from scoring.exchange.linked_data import licence_address
 from scoring.exchange.results import as_yaml, file_name, hub_task, place, site_address, zip_entry
 from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
+from scoring.results.board.open_gold import may_have_gold
 from scoring.worker.entailment_labels import label_lines
 from tasks.gold.secrecy import inputs_are_free, with_phases
 from tasks.models import Gold, Phase, Task

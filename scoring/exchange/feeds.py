@@ -19,10 +19,10 @@ from citeboard.core.audit import history
 from citeboard.core.instants import WITHOUT_END
 from citeboard.core.markdown import rendered
 from citeboard.core.words import counted
-from scoring.board.formatting import metric_label, shown
-from scoring.board.public_results import PublicTeam, Result, system_slug
-from scoring.board.standings import Board
 from scoring.exchange.results import place, site_address
+from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.public_results import PublicTeam, Result, system_slug
+from scoring.results.board.standings import Board
 from tasks.models import Announcement, Gold, Phase, Season
 from tasks.seasons.file.entries import SEASON, phase_prefix
 

@@ -15,17 +15,17 @@ from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from xlsxwriter import Workbook
 
-from scoring.board.confirming import confirmation_of
-from scoring.board.exports import as_csv, as_json, as_latex, heads_and_lines, json_text
-from scoring.board.formatting import interval, metric_label, shown
-from scoring.board.manual_scores import figures_of
-from scoring.board.query import UnknownColumn
-from scoring.board.snapshots import keep_cited
-from scoring.board.standings import Board, Cell, Column, Row
-from scoring.board.visibility import is_public
-from scoring.comparison.reading import Page, ReadInstance
 from scoring.exchange.citations import as_bibtex
 from scoring.exchange.results import Results, as_yaml, content_type_of, file_name, hub_task, packed
+from scoring.results.board.confirming import confirmation_of
+from scoring.results.board.exports import as_csv, as_json, as_latex, heads_and_lines, json_text
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.board.manual_scores import figures_of
+from scoring.results.board.query import UnknownColumn
+from scoring.results.board.snapshots import keep_cited
+from scoring.results.board.standings import Board, Cell, Column, Row
+from scoring.results.board.visibility import is_public
+from scoring.results.comparison.reading import Page, ReadInstance
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 

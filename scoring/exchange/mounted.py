@@ -14,8 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from scoring.board.formatting import rank_text
 from scoring.offline.verify import CHECKSUMS, SEASON, existing, read_json, read_season, verify
+from scoring.results.board.formatting import rank_text
 
 FOLDER = "archives"
 MOUNT, CONTENT = "mount.json", "content"

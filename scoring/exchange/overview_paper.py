@@ -14,22 +14,22 @@ from citeboard.core.plain_text import plain
 from citeboard.core.query import Query, switch_from
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import Membership, User
-from scoring.board import exports
-from scoring.board.charts import heat_map, ranking_chart
-from scoring.board.confirming import confirmation_of
-from scoring.board.counting import turnout
-from scoring.board.differences import MAX_IN_HEAT_MAP, class_table, metrics_of, offered_dimensions
-from scoring.board.formatting import dimension_label, interval, metric_label, shown
-from scoring.board.leaders import leaders_of
-from scoring.board.manual_scores import figures_of
-from scoring.board.public_results import overall
-from scoring.board.standings import Board, Column, Row, standings
-from scoring.board.visibility import Visibility, audience_of, is_public, shows_run_counts
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
 from scoring.exchange.report_figures import report_tables
 from scoring.exchange.results import as_yaml, file_name, packed
 from scoring.figures import Figure
+from scoring.results.board import exports
+from scoring.results.board.charts import heat_map, ranking_chart
+from scoring.results.board.confirming import confirmation_of
+from scoring.results.board.counting import turnout
+from scoring.results.board.differences import MAX_IN_HEAT_MAP, class_table, metrics_of, offered_dimensions
+from scoring.results.board.formatting import dimension_label, interval, metric_label, shown
+from scoring.results.board.leaders import leaders_of
+from scoring.results.board.manual_scores import figures_of
+from scoring.results.board.public_results import overall
+from scoring.results.board.standings import Board, Column, Row, standings
+from scoring.results.board.visibility import Visibility, audience_of, is_public, shows_run_counts
 from tasks.gold.secrecy import looked_up
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help

@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.plain_text import plain
 from citeboard.teams.models import User
-from scoring.board import exports
-from scoring.board.charts import MAX_DRAWN, value_axis
-from scoring.board.formatting import metric_label, shown
-from scoring.board.standings import Board
-from scoring.board.visibility import shows_run_counts
 from scoring.figures import Axis, Dots, Figure, Measured, Point, PointSeries, Scatter, Series
+from scoring.results.board import exports
+from scoring.results.board.charts import MAX_DRAWN, value_axis
+from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.standings import Board
+from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 

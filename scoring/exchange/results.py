@@ -12,11 +12,11 @@ import yaml
 from django.conf import settings
 from django.urls import reverse
 
-from scoring.board.exports import ALL
-from scoring.board.query import TableChoice
-from scoring.board.standings import Board, Cell, Column, Row
 from scoring.exchange.figure_files import TYPES
 from scoring.models import Score
+from scoring.results.board.exports import ALL
+from scoring.results.board.query import TableChoice
+from scoring.results.board.standings import Board, Cell, Column, Row
 from tasks.gold.packing import NO_TIME
 from tasks.models import Phase, Task
 

@@ -15,10 +15,10 @@ from django.db.models import F, QuerySet
 from citeboard.core import storage
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
-from scoring.board.exports import csv_text
-from scoring.board.standings import Board
 from scoring.exchange.results import file_name, zip_entry
 from scoring.models import OF_RANKING, Evaluation, Score
+from scoring.results.board.exports import csv_text
+from scoring.results.board.standings import Board
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 

@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals, storage
 from citeboard.teams.models import User
-from scoring.board import comparisons, human_columns
 from scoring.human.reading import ITEMS
 from scoring.models import Evaluation, HumanScore, JudgedRun
 from scoring.offline.evaluate import load_page
-from scoring.runs import claims, results
+from scoring.results.board import comparisons, human_columns
+from scoring.results.runs import claims, results
 from scoring.stats import interval_methods, people_and_labels, signature
 from scoring.worker.local_copies import FileRefused, fetched, read_sent
 from tasks.models import Submission

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core import audit, plain_text
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
-from scoring.board.human_columns import agreement_in_words
 from scoring.human.ratings import texts_of
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Sheet
+from scoring.results.board.human_columns import agreement_in_words
 from tasks.models import Submission
 
 MAX_ANSWER = 4000

@@ -10,11 +10,11 @@ from statistics import fmean
 import numpy as np
 
 from citeboard.core import storage
-from scoring.board import comparisons, formatting, human_columns, standings
-from scoring.comparison.paired_scores import values_by_instance
 from scoring.human.ratings import final_ratings
 from scoring.metrics import Metric, known_metric, metrics_of_instances
 from scoring.models import CRITERIA, Evaluation, JudgedRun
+from scoring.results.board import comparisons, formatting, human_columns, standings
+from scoring.results.comparison.paired_scores import values_by_instance
 from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
 from scoring.stats.people_and_labels import read_judgements
 from scoring.worker.local_copies import fetched

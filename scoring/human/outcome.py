@@ -16,14 +16,14 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core import audit, refusals
 from citeboard.core.words import counted
 from citeboard.teams.models import User
-from scoring.board import human_columns
-from scoring.board.comparisons import Unreadable
-from scoring.board.formatting import interval, metric_label, shown
-from scoring.comparison.paired_scores import classes_by_instance
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
 from scoring.metrics.base import Floats, finite
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
-from scoring.runs.results import Explained, signature_parts
+from scoring.results.board import human_columns
+from scoring.results.board.comparisons import Unreadable
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.comparison.paired_scores import classes_by_instance
+from scoring.results.runs.results import Explained, signature_parts
 from scoring.stats import interval_methods, jackknife, people_and_labels as people, resampling
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version

@@ -16,8 +16,8 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import plain
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.board.exports import csv_text
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
+from scoring.results.board.exports import csv_text
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 

@@ -18,13 +18,13 @@ from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, 
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
-from scoring.board.standings import standings
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
+from scoring.results.board.standings import standings
 from scoring.worker import child, local_copies
+from tasks.delivery.notifications.events import forget, sheet_event, tell_sheet
 from tasks.gold import early, gold_files
 from tasks.gold.secrecy import Kind
 from tasks.models import Gold, Phase, Submission
-from tasks.notifications.events import forget, sheet_event, tell_sheet
 from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 

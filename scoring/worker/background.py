@@ -29,7 +29,7 @@ MAX_SWEPT = 20
 
 
 class BackgroundWork(engine.Kind):
-    handler = "scoring.background.work.do"
+    handler = "citeboard.background.work.do"
     model, lease = BackgroundJob, 60
     related = ("season", "phase__task__season", "submission__phase__task__season", "asked_by")
 

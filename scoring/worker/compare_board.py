@@ -10,14 +10,14 @@ from django.db import transaction
 
 from citeboard.core.database import from_now
 from citeboard.core.processes import group_name
-from scoring.board import comparisons
-from scoring.board.comparison_state import finish, give_way
-from scoring.board.counting import board_gold
-from scoring.board.leaders import answered, open_questions, save_leaders
-from scoring.board.standings import standings
-from scoring.board.visibility import Audience
 from scoring.metrics import Metric, metric_of, metrics_by, metrics_of
 from scoring.models import BoardOrder, Breakdown, Evaluation
+from scoring.results.board import comparisons
+from scoring.results.board.comparison_state import finish, give_way
+from scoring.results.board.counting import board_gold
+from scoring.results.board.leaders import answered, open_questions, save_leaders
+from scoring.results.board.standings import standings
+from scoring.results.board.visibility import Audience
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
 from tasks.jobs import interruptions

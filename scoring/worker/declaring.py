@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.core import audit, confinement, storage
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.board.comparisons import Unreadable
 from scoring.metrics.base import Floats
 from scoring.metrics.own import Call
 from scoring.offline.proposing import PROGRAM, RUNS_MEASURES
+from scoring.results.board.comparisons import Unreadable
 from scoring.worker import baseline_runs
 from scoring.worker.confined import computed
 from scoring.worker.local_copies import fetched

@@ -1,5 +1,5 @@
 """What is told of a scored run; the rest is not stored among the numbers that pages and exports read. And
-whether a run looks as if it asked for the gold, which `scoring.board.leak_budget` says in words.
+whether a run looks as if it asked for the gold, which `scoring.results.board.leak_budget` says in words.
 """
 
 import logging
@@ -16,11 +16,11 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from citeboard.core import storage
-from scoring.board.differences import too_small
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.base import unit_rows
 from scoring.models import FEW_ANSWERS, Evaluation, Withheld
 from scoring.offline.evaluate import Statistics, load_statistics
+from scoring.results.board.differences import too_small
 from scoring.stats.breakdown import classes
 from scoring.stats.leakage import ladder_step, laddered
 from tasks.models import Job, Phase, Submission

@@ -14,10 +14,10 @@ from citeboard.core import audit
 from citeboard.core.database import database_now
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.board.counting import told_otherwise, unsettled
-from scoring.board.snapshots import UNSETTLED
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore, Score
+from scoring.results.board.counting import told_otherwise, unsettled
+from scoring.results.board.snapshots import UNSETTLED
 from tasks.gold.early import nothing_early
 from tasks.gold.gold_files import KeptGold, gold_change, keep_uploaded_gold, record_gold
 from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart

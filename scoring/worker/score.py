@@ -22,10 +22,10 @@ from citeboard.core import storage
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confinement import why_nothing_is_read
 from citeboard.core.instruments import span
-from scoring.board import comparison_state as board_orders
 from scoring.metrics.entailment import stored_model
 from scoring.models import Breakdown, Comparison, Evaluation, Score, Signature, save_breakdowns
 from scoring.receipts.log import write_receipt
+from scoring.results.board import comparison_state as board_orders
 from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
 from scoring.tools.baselines import baseline
 from scoring.worker import child, local_copies

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.demo.systems import chance
+from citeboard.demo.systems import chance
 from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
 from scoring.metrics.entailment import Pair

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from scoring.demo.systems import chance
+from citeboard.demo.systems import chance
 from scripts.demo.papers import DATA, MARKER, PAPERS, SUBJECTS, Paper, Subject
 
 Record = dict[str, Any]

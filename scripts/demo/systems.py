@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scoring.demo.systems import LEAD, SPLIT, SYSTEMS, System, chance, of_split
+from citeboard.demo.systems import LEAD, SPLIT, SYSTEMS, System, chance, of_split
 from scripts.demo import answers, retrieval
 from scripts.demo.papers import DATA, SUBJECTS, write_lines
 from scripts.demo.topics import TOPICS, Topic, read_topics, write_topics

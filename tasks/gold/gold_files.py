@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, refusals, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.teams.models import User
+from tasks.delivery.webhooks.services import queue_event
 from tasks.gold import early, packing
 from tasks.gold.content import PACK, note_content
 from tasks.gold.packing import PreparedGold, prepare_gold
@@ -27,7 +28,6 @@ from tasks.models.seasons import bump_version
 from tasks.types import Index, InputRefused, Problem
 from tasks.types.files import open_inputs
 from tasks.types.problems import from_values
-from tasks.webhooks.services import queue_event
 
 #: Copies of indexes on this machine; the oldest goes first.
 MAX_INDEXES = 40

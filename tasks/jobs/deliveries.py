@@ -9,10 +9,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from citeboard.core.database import from_now
+from tasks.delivery.webhooks.posting import AddressRefused, body_of, post, target_of
+from tasks.delivery.webhooks.services import secret_of
 from tasks.jobs.engine import PostedKind, end_lease
 from tasks.models import Delivery, Job, Webhook
-from tasks.webhooks.posting import AddressRefused, body_of, post, target_of
-from tasks.webhooks.services import secret_of
 
 State = Job.State
 

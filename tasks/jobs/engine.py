@@ -38,7 +38,7 @@ WAKE = "tasks.jobs.work.take_jobs"
 KINDS = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
     Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
-    Job.Kind.COMPARE: "scoring.board.comparison_state.BOARDS",
+    Job.Kind.COMPARE: "scoring.results.board.comparison_state.BOARDS",
     Job.Kind.MAIL: "tasks.jobs.mails.NOTIFICATIONS",
     Job.Kind.INVITATION: "tasks.jobs.mails.INVITATIONS",
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",

@@ -11,12 +11,12 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
+from tasks.delivery.notifications.events import tell_failed, tell_scored
 from tasks.jobs import tallies
 from tasks.jobs.engine import Kind, begin_anew, claim, described, end_lease, wake
 from tasks.jobs.queue_choice import facts_of
 from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
-from tasks.notifications.events import tell_failed, tell_scored
 from tasks.registration.entries import lock_entry
 
 log = logging.getLogger(__name__)

@@ -22,12 +22,12 @@ from citeboard.core import audit
 from citeboard.core.database import database_now, from_now
 from citeboard.teams.membership import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
+from tasks.delivery.notifications.events import OF_DATES
+from tasks.delivery.notifications.reading import choices_of, unsubscribe_secret
+from tasks.delivery.notifications.wording import words_of
 from tasks.jobs.engine import PostedKind, claim, end_lease, new_job
 from tasks.models import Job, Notification
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.events import OF_DATES
-from tasks.notifications.reading import choices_of, unsubscribe_secret
-from tasks.notifications.wording import words_of
 
 State = Job.State
 

@@ -19,9 +19,9 @@ from citeboard.core.database import Prepared
 from citeboard.core.models import AuditEntry
 from citeboard.teams import membership
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
+from tasks.delivery.notifications import events
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
 from tasks.models.seasons import bump_versions
-from tasks.notifications import events
 
 #: What a team may tell who decides on its entry.
 MAX_MESSAGE = 2000

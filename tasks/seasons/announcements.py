@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals
 from citeboard.teams.models import User
+from tasks.delivery.notifications import events
 from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
-from tasks.notifications import events
 
 MAX_TEXT, MAX_ADDRESS = 4000, 400
 AN_HOUR = dt.timedelta(hours=1)

@@ -13,8 +13,8 @@ from django.views.decorators.debug import sensitive_variables
 
 from citeboard.core import audit, refusals
 from citeboard.teams.models import FirstOrganiserToken, User, token_digest
+from tasks.delivery.notifications.events import tell_role
 from tasks.models import Organiser, Season
-from tasks.notifications.events import tell_role
 
 Role = Organiser.Role
 

@@ -12,10 +12,10 @@ from citeboard.core import audit
 from citeboard.core.instants import WITHOUT_END, utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold.early import nothing_early
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
-from tasks.notifications.events import PhaseFacts, tell_changed_phase
 
 Instant = dt.datetime | None
 

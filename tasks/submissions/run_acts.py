@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, instants, plain_text, refusals, storage
 from citeboard.core.words import counted
 from citeboard.teams.models import Team, User
+from tasks.delivery.notifications.events import tell_excluded, tell_tries
 from tasks.jobs.leases import cancel_jobs
 from tasks.models import Acknowledgement, ExtraTries, Job, Phase, Submission, run_cards, seasons
 from tasks.models.jobs import MAX_NOTE
-from tasks.notifications.events import tell_excluded, tell_tries
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
 from tasks.submissions.run_card import Metadata, checked_card, missing_from

@@ -16,12 +16,13 @@ from django.utils import timezone
 from citeboard.core import audit
 from citeboard.teams.membership import invite_by_mail, remove_member, renew_invitation, secret_of
 from citeboard.teams.models import Team, Token, User
-from scoring.board.public_results import system_slug
-from scoring.board.snapshots import keep
-from scoring.board.standings import standings
+from citeboard.web.guides import site_wheel
 from scoring.exchange.mounted import mount, mounted_archive
 from scoring.models import BackgroundJob, Sheet, Snapshot
-from scoring.web.guides import site_wheel
+from scoring.results.board.public_results import system_slug
+from scoring.results.board.snapshots import keep
+from scoring.results.board.standings import standings
+from tasks.delivery.webhooks.services import make_webhook
 from tasks.gold.gold_files import load_gold
 from tasks.models import (
     Bundle,
@@ -39,10 +40,10 @@ from tasks.models import (
 )
 from tasks.registration.entries import ask_to_join
 from tasks.seasons.announcements import announce, ask, report_abuse
-from tasks.webhooks.services import make_webhook
 from tests import factories
+from tests.archive import archives
 from tests.kept_worlds import KeptWorld, keep_world
-from tests.scoring import archives, boards, sheets
+from tests.scoring import boards, sheets
 from tests.scoring.publications import BESIDE, PLACEMENTS, keep_publication
 
 #: A reader is in no team, a stranger in another team of the season, `removed` was in the member's team when

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from citeboard.teams.membership import mailed_secret
+from tasks.delivery.notifications.reading import unsubscribe_secret
 from tasks.models.notifications import Kind
-from tasks.notifications.reading import unsubscribe_secret
 from tests.access.scene import ROLES, Scene, routes
-from tests.scoring import archives
+from tests.archive import archives
 
 Answers = tuple[int, ...]
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -78,7 +78,7 @@ def allauth(answers: Answers, posted: Answers, others: Answers = REFUSED) -> Row
 TABLE = {
     "health-live": read(EVERYBODY),
     "health-ready": read(EVERYBODY),
-    # For programs; whom it answers is in tests/scoring/test_metrics.py.
+    # For programs; whom it answers is in tests/ops/test_metrics.py.
     "metrics": read(NOBODY),
     # Reading
     "home": read(EVERYBODY),
@@ -137,7 +137,7 @@ TABLE = {
     # The scene's task finds spans in papers: tests/exchange/test_data_files.py has those that are given out.
     "data-trec": read(NOBODY),
     "data-hugging-face": read(NOBODY),
-    # Its type has no data sets: tests/pages/test_data_sets.py has one that does.
+    # Its type has no data sets: tests/web/test_data_sets.py has one that does.
     "data-sets": read(NOBODY),
     # Its instances are of the sample that ships with the code.
     "try": form(EVERYBODY, EVERYBODY, others=REFUSED),
@@ -152,18 +152,18 @@ TABLE = {
     "classes-json": read(EVERYBODY),
     "classes-tex": read(EVERYBODY),
     "overview-paper": read(EVERYBODY),
-    # A zip has to be made first; where it is, tests/pages/test_overview_paper.py.
+    # A zip has to be made first; where it is, tests/web/test_overview_paper.py.
     "overview-paper-zip": form(SENT_ELSEWHERE, SENT_ELSEWHERE, REFUSED),
     "background-job": read(ORGANISED),
     "background-job-status": read(ORGANISED),
     "overview-paper-file": read(EVERYBODY),
-    # The scene's season has none; where one has, tests/pages/test_overall.py.
+    # The scene's season has none; where one has, tests/web/test_overall.py.
     "overall": read(NOBODY),
     "overall-csv": read(NOBODY),
     "overall-json": read(NOBODY),
     "overall-tex": read(NOBODY),
     "compare": read(EVERYBODY),
-    # Who may see two answers: tests/pages/test_compare_instances.py. The scene has no two runs to compare.
+    # Who may see two answers: tests/web/test_compare_instances.py. The scene has no two runs to compare.
     "compare-instances": read(NOBODY),
     "instances": read((404, *ORGANISED[1:])),
     "compare-several": read(EVERYBODY),
@@ -175,15 +175,15 @@ TABLE = {
     "season-card": read(EVERYBODY),
     "outside": read(EVERYBODY),
     "board-paper": read(EVERYBODY),
-    # The sheet of the scene is open; a published one's is in tests/pages/test_human_evaluation.py.
+    # The sheet of the scene is open; a published one's is in tests/web/test_human_evaluation.py.
     "human-data-sheet": read(NOBODY),
     "human-data-sheet-md": read(NOBODY),
     "human-data-sheet-json": read(NOBODY),
     "pairings": read(EVERYBODY),
     "gold-changes": read(EVERYBODY),
-    # The task of the scene counts no labels of sentences; where one does, tests/pages/test_discourse_page.py.
+    # The task of the scene counts no labels of sentences; where one does, tests/web/test_discourse_page.py.
     "discourse": read(NOBODY),
-    # Nobody has rated the texts of the scene; where somebody has, tests/pages/test_metrics_against_people.py.
+    # Nobody has rated the texts of the scene; where somebody has, tests/web/test_metrics_against_people.py.
     "people": read(NOBODY),
     "standing": read(EVERYBODY),
     "thresholds": read(EVERYBODY),
@@ -289,7 +289,7 @@ TABLE = {
     "organise-announcement": form(ORGANISED, DONE_FOR_ORGANISERS),
     "organise-mails": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-archive": form(ORGANISED, LACKING_FOR_ORGANISERS),
-    # The scene has none; who gets one is in tests/scoring/test_archive.py.
+    # The scene has none; who gets one is in tests/archive/test_archive.py.
     "organise-archive-zip": read_signed_in((302, *(404,) * 7)),
     "organise-announcement-edit": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-announcement-take-back": post(DONE_FOR_ORGANISERS),
@@ -450,7 +450,7 @@ TABLE = {
         TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 409, 404, 404, 404)
     ),
     "api:decide": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
-    # The scene's season has none; where one has, tests/pages/test_terms.py.
+    # The scene's season has none; where one has, tests/web/test_terms.py.
     "api:terms": form(NOBODY, (401, *(400,) * 7), REFUSED),
     "api:account": Row((401, *(200,) * 7), (401, *(200,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
     "api:messages": read((401, *(200,) * 7), TOKEN_FIRST),
@@ -495,7 +495,7 @@ TABLE = {
     "api:history": read((401, *(200,) * 7), TOKEN_FIRST),
     "api:undo": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:make-archive": post((401, 404, 404, 404, 404, 202, 404, 202), TOKEN_FIRST),
-    # The scene has none; who gets one is in tests/scoring/test_archive.py.
+    # The scene has none; who gets one is in tests/archive/test_archive.py.
     "api:archive-zip": read((401, *(404,) * 7), TOKEN_FIRST),
     "api:send-mails-again": post((401, *(404,) * 6, 200), TOKEN_FIRST),
     "api:clone": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.urls.converters import IntConverter
 from django.utils import timezone
 
+from citeboard.web.boards import files
 from scoring.models import CRITERIA, HumanScore, ManualMeasure, ManualScore
-from scoring.web.boards import files
 from tasks.models import Gold, GoldOverlap, Phase, Season, Submission, TeamFigure
 from tasks.types import task_type, task_types
 from tests import factories

@@ -40,15 +40,15 @@ ACCESS = {
     "GET phase": EVERYBODY,
     "GET leaderboard": EVERYBODY,
     "GET published": EVERYBODY,
-    # Where there are two runs to read: tests/pages/test_compare_instances.py.
+    # Where there are two runs to read: tests/web/test_compare_instances.py.
     "GET instances": (404,) * 6,
-    # The world has no scored run; where one has, tests/pages/test_compare_several.py.
-    # The world's season has none; where one has, tests/pages/test_overall.py.
+    # The world has no scored run; where one has, tests/web/test_compare_several.py.
+    # The world's season has none; where one has, tests/web/test_overall.py.
     "GET overview_paper": (200,) * 6,
     "GET overview_paper_files": (409,) * 6,
     "POST make_overview_paper": (202,) * 6,
     "GET background_job": (404,) * 6,
-    # The world's runs are no texts, and none has claims; where they are, tests/scoring/test_background.py.
+    # The world's runs are no texts, and none has claims; where they are, tests/background/test_background.py.
     "POST make_sheet": (401, 404, 404, 404, 400, 400),
     "POST import_labels": (401, 404, 404, 404, 400, 400),
     "POST share_labels": (401, 404, 404, 404, 400, 400),
@@ -79,7 +79,7 @@ ACCESS = {
     "GET teams": (401, 200, 200, 200, 200, 200),
     "POST found_team": (401, 201, 201, 201, 201, 201),
     "GET team": (401, 404, 404, 200, 404, 404),
-    # The world's team is on its season's list; systems on a board are in tests/pages/test_public_teams.py.
+    # The world's team is on its season's list; systems on a board are in tests/web/test_public_teams.py.
     "GET team_results": EVERYBODY,
     "GET team_system": (404,) * 6,
     "POST describe_team": (401, 404, 404, 200, 404, 404),
@@ -108,7 +108,7 @@ ACCESS = {
     "DELETE take_acknowledgement_back": (401, 404, 404, 404, 204, 204),
     "GET progress": (401, 404, 404, 404, 200, 200),
     "GET history": (401, 200, 200, 200, 200, 200),
-    # Nothing was done that could be taken back, and no archive was made: tests/pages/test_rehearsals.py.
+    # Nothing was done that could be taken back, and no archive was made: tests/web/test_rehearsals.py.
     "POST undo": (401, 404, 404, 404, 409, 409),
     "POST make_archive": (401, 404, 404, 404, 202, 202),
     "GET archive_zip": (401, *(404,) * 5),
@@ -161,7 +161,7 @@ ACCESS = {
     "GET gold": (401, 404, 404, 404, 200, 200),
     "POST publish_gold": (401, 404, 404, 404, 422, 422),
     "POST declare_task": (401, 404, 404, 404, 400, 400),
-    # The world's task is a built-in type; others are in tests/pages/test_declaring.py.
+    # The world's task is a built-in type; others are in tests/web/test_declaring.py.
     "GET declaration": (401, *(404,) * 5),
     "POST declare_anew": (401, *(404,) * 5),
     "POST times": (401, 404, 404, 404, 200, 200),
@@ -195,7 +195,7 @@ ACCESS = {
     "POST rescore_run": (401, 404, 404, 404, 409, 409),
     "POST compute_baselines": (401, 404, 404, 404, 409, 409),
     "POST publish_terms": (401, 404, 404, 404, 201, 201),
-    # The world has no sheet; where one is published, tests/pages/test_human_evaluation.py.
+    # The world has no sheet; where one is published, tests/web/test_human_evaluation.py.
     "GET sheets": (401, 404, 404, 404, 200, 200),
     "POST publish_sheet": (401, *(404,) * 5),
     "POST add_annotator": (401, *(404,) * 5),
@@ -215,7 +215,7 @@ ACCESS = {
     "DELETE delete_phase": (401, 404, 404, 404, 409, 409),
     "POST compute_first_baselines": (401, 404, 404, 404, 200, 200),
     "POST send_test_mail": (401, 404, 404, 404, 204, 204),
-    # Nobody's group is among what is sent here; tests/pages have who is told.
+    # Nobody's group is among what is sent here; tests/web have who is told.
     "POST mail_teams": (401, 404, 404, 404, 400, 400),
     "POST open": (401, 404, 404, 404, 200, 200),
     "POST close": (401, 404, 404, 404, 200, 200),

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from scoring.api import operations
+from citeboard.api import operations
 from tests.api.conftest import API
 from tests.api.sending import run_file
 

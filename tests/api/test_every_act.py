@@ -6,8 +6,8 @@ import pkgutil
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
-import scoring.acts
-from scoring.acts.declared import Act
+import citeboard.acts
+from citeboard.acts.declared import Act
 from tests.access.scene import routes
 from tests.access.table import TABLE
 
@@ -75,8 +75,8 @@ BY_NONE = {
 
 def acts() -> dict[str, Act]:
     modules = [
-        importlib.import_module(f"scoring.acts.{one.name}")
-        for one in pkgutil.iter_modules(scoring.acts.__path__)
+        importlib.import_module(f"citeboard.acts.{one.name}")
+        for one in pkgutil.iter_modules(citeboard.acts.__path__)
     ]
     return {name: act for module in modules for name, act in vars(module).items() if isinstance(act, Act)}
 

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from scoring.api.operations import FIELDS, FILES
+from citeboard.api.operations import FIELDS, FILES
 from tests.api.conftest import API
 from tests.api.sending import send
 from tests.api.test_schema import described, operations

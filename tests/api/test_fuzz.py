@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from citeboard.core import audit
 from citeboard.teams.membership import add_member, invite_by_mail
-from scoring.board.public_results import system_slug
 from scoring.exchange.formats import FORMATS
+from scoring.results.board.public_results import system_slug
 from tasks.models import MeasuresFile, Report
 from tasks.registration.entries import ask_to_join
 from tasks.seasons.announcements import ask

@@ -165,7 +165,7 @@ def test_what_has_several_lines_carries_the_request_on_each(world, monkeypatch):
     def broken(*_, **__):
         raise ValueError("two\nlines")
 
-    monkeypatch.setattr("scoring.web.seasons.overview.render_to_string", broken)
+    monkeypatch.setattr("citeboard.web.seasons.overview.render_to_string", broken)
     with written() as log:
         answer = Client(raise_request_exception=False).get("/", headers=NAMED)
     assert answer.status_code == 500

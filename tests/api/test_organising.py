@@ -13,7 +13,7 @@ from tasks.models import Gold, Job, Phase, Task
 from tests.api.conftest import API
 from tests.api.sending import content, score
 from tests.factories import make_submission
-from tests.pages.test_gold_pages import archive
+from tests.web.test_gold_pages import archive
 
 
 def publish(world, role, upload, **fields):

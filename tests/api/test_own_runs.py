@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from scoring.api.own_runs import own_runs
-from scoring.board.visibility import may_see_submission
+from citeboard.api.own_runs import own_runs
+from scoring.results.board.visibility import may_see_submission
 from tasks.jobs.engine import claim
 from tasks.models import Job, Submission
 from tests.api.conftest import API, ROLES

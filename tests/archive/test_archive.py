@@ -15,21 +15,21 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
+from citeboard.demo import prepare
+from citeboard.demo.systems import SYSTEMS
+from citeboard.web.guides import site_wheel
 from scoring.__main__ import main
-from scoring.demo import prepare
-from scoring.demo.systems import SYSTEMS
 from scoring.metrics import rouge155
-from scoring.web.guides import site_wheel
 from scoring.worker.rescoring import rank_again
 from tasks.models import Organiser, Phase, Submission
 from tests import factories
 from tests.api.sending import score
+from tests.background.background import followed, work_off
 from tests.fuzz import kinds
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
-from tests.pages.reading import text_of
-from tests.scoring.background import followed, work_off
 from tests.scoring.compared import compare
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

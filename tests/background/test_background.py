@@ -8,11 +8,11 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django_q.models import OrmQ
 
+from citeboard.background import kinds
+from citeboard.background.kinds import ask_for_labels
 from citeboard.core import storage
 from citeboard.core.database import database_now
 from citeboard.core.models import AuditEntry
-from scoring.background import kinds
-from scoring.background.kinds import ask_for_labels
 from scoring.human.sheets import keep_sheet
 from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
@@ -23,10 +23,10 @@ from tasks.jobs.work import take_job
 from tasks.models import Job, Organiser
 from tasks.submissions.uploads import Upload
 from tests import factories
-from tests.pages.reading import text_of
-from tests.scoring.background import done, work_off
+from tests.background.background import done, work_off
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.discourse import intents
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from scoring.ops.serving import SIGN, leave_sign
+from citeboard.ops.serving import SIGN, leave_sign
 from scoring.worker.child import environment
 from scripts import healthcheck
 from scripts.dockerfile import Ignored, needed_for, stages_of, steps_of

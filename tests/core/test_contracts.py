@@ -6,8 +6,10 @@ from pathlib import Path
 from scripts.imports import cycles, files_of, folder_imports, module_imports
 
 CONTRACTS = {
-    "tasks": "Rooms of tasks, from the top",
-    "scoring": "Rooms of scoring, from the top",
+    "tasks": "Packages of tasks, from the top",
+    "tasks/delivery": "Packages of delivery, from the top",
+    "scoring": "Packages of scoring, from the top",
+    "scoring/results": "Packages of results, from the top",
 }
 
 
@@ -16,17 +18,26 @@ def contracts(root: Path) -> dict[str, dict]:
     return {contract["name"]: contract for contract in table["contracts"]}
 
 
-def test_the_one_way_names_every_layer_in_order(root):
+def layers_of(root: Path, contract: str) -> set[str]:
+    return {layer for line in contracts(root)[contract]["layers"] for layer in line.split(" | ")}
+
+
+def test_the_site_stands_above_scoring_and_scoring_above_tasks(root):
     layers = contracts(root)["Imports run one way"]["layers"]
-    assert layers[1:] == ["scoring", "tasks", "citeboard.teams", "citeboard.core"]
+    assert layers[-4:] == ["scoring", "tasks", "citeboard.teams", "citeboard.core"]
     assert layers[0].startswith("citeboard.urls")
 
 
-def test_every_room_has_its_layer(root):
-    for package, name in CONTRACTS.items():
-        layers = {room for line in contracts(root)[name]["layers"] for room in line.split(" | ")}
-        rooms = {path.stem for path in (root / package).iterdir() if is_code(path)}
-        assert rooms - {"migrations"} == layers, package
+def test_every_package_of_the_site_has_its_layer(root):
+    site = root / "platform" / "citeboard"
+    packages = {f"citeboard.{path.name}" for path in site.iterdir() if path.is_dir() and is_code(path)}
+    assert packages <= layers_of(root, "Imports run one way")
+
+
+def test_every_package_and_module_of_tasks_and_scoring_has_its_layer(root):
+    for folder, contract in CONTRACTS.items():
+        names = {path.stem for path in (root / folder).iterdir() if is_code(path)}
+        assert names - {"migrations"} == layers_of(root, contract), folder
 
 
 def is_code(path: Path) -> bool:
@@ -37,7 +48,7 @@ def is_code(path: Path) -> bool:
 
 def test_what_is_below_the_site_s_models_is_plain_python(root):
     listed = contracts(root)["Metrics, statistics and the offline scorer are plain Python"]["source_modules"]
-    layers = contracts(root)["Rooms of scoring, from the top"]["layers"]
+    layers = contracts(root)["Packages of scoring, from the top"]["layers"]
     plain = layers[layers.index("models") + 1 :]
     assert {f"scoring.{room}" for room in plain} <= set(listed)
 

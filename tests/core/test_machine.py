@@ -10,7 +10,7 @@ import pytest
 
 from citeboard.core.env import default_work_folder, private_folder
 from citeboard.core.processes import group_name, host_of, machine, process_name
-from scoring.ops.serving import leave_sign
+from citeboard.ops.serving import leave_sign
 from tasks.submissions import uploads
 from tests.faults.namespaces import in_namespaces
 

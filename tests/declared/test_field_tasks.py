@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.demo.prepare import FIELD_TASKS, bring_field_tasks
+from citeboard.demo.prepare import FIELD_TASKS, bring_field_tasks
 from tasks.models import Season, Submission
 from tests.declared.folders import EXAMPLES
 

@@ -17,8 +17,8 @@ from tasks.types.declared.own_measures import not_here
 from tests.declared.folders import EXAMPLES
 from tests.declared.test_site import copied, folder, worked_off  # noqa: F401  (a fixture)
 from tests.factories import make_season, make_user
-from tests.pages import test_declaring as declaring
 from tests.scoring import boards
+from tests.web import test_declaring as declaring
 
 MEASURES = """import numpy as np
 

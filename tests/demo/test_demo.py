@@ -11,12 +11,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
+from citeboard.demo import prepare
+from citeboard.demo.prepare import EXAMPLES, address_of
+from citeboard.demo.systems import SYSTEMS
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
-from scoring.board.standings import standings
-from scoring.demo import prepare
-from scoring.demo.prepare import EXAMPLES, address_of
-from scoring.demo.systems import SYSTEMS
 from scoring.models import Sheet
+from scoring.results.board.standings import standings
 from scoring.worker.score import score
 from scripts.demo.systems import write_demo
 from scripts.write_demo import BY_HAND, FILES

@@ -11,7 +11,7 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 from rocrate.rocrate import ROCrate
 
-from scoring.archive.write import citation, crate
+from citeboard.archive.write import citation, crate
 from tasks.models import Season
 
 NAMES = ("index.html", "runs/1.jsonl", "CITATION.cff", "boards/a b.svg")

@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.exchange.mounted import mounted_archives
-from tests.scoring.archives import BOARD, SLUG, write_small_archive
-from tests.scoring.test_archive import archive, first, kept_archive, kept_phase, rewrite  # noqa: F401  (fixtures)
+from tests.archive.archives import BOARD, SLUG, write_small_archive
+from tests.archive.test_archive import archive, first, kept_archive, kept_phase, rewrite  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.django_db
 

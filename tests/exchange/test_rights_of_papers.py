@@ -3,13 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from scoring.background.kinds import rights_of
+from citeboard.background.kinds import rights_of
 from scoring.exchange.overview_paper import OverviewPaper
 from tasks.models import Phase, Submission, Task
 from tasks.models.seasons import bump_version
 from tests import factories
+from tests.background.background import work_off
 from tests.scoring import boards
-from tests.scoring.background import work_off
 
 pytestmark = pytest.mark.django_db
 

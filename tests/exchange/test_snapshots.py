@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.snapshots import keep_due
 from scoring.models import Snapshot
+from scoring.results.board.snapshots import keep_due
 from tasks.models import Phase
 from tests import factories
 from tests.scoring import boards

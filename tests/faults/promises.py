@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 from citeboard.core import storage
-from scoring.board.standings import standings
 from scoring.models import Evaluation, LogEntry
 from scoring.offline.scoring import Scoring, score as score_offline
 from scoring.receipts import log
+from scoring.results.board.standings import standings
 from tasks.models import Job, Submission
 from tests.faults.serving import until
 

@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from django.db.models import F
 from django_q.models import OrmQ
 
+from citeboard.background.kinds import ask_for_labels
 from citeboard.core import storage
-from scoring.background.kinds import ask_for_labels
 from scoring.models import BoardOrder, Evaluation
 from tasks.jobs.engine import wake
 from tasks.models import Job, Phase

@@ -57,7 +57,7 @@ def main() -> int:
 
 def archive(scratch: Path) -> Path:
     """Of a season with two runs, from a database of its own."""
-    from tests.scoring.test_archive import export, make_phase, over
+    from tests.archive.test_archive import export, make_phase, over
 
     logging.disable(logging.INFO)
     get_runner(settings)(verbosity=0, interactive=False).setup_databases()

@@ -27,7 +27,7 @@ def test_no_mutated_run_is_more_than_refused_or_scored(tmp_path):
 @pytest.mark.mass
 @pytest.mark.parametrize("name", kinds.KINDS)
 def test_nothing_that_people_send_is_more_than_refused_or_read(tmp_path, name):
-    """Of archives `tests/scoring/test_archive.py` says so."""
+    """Of archives `tests/archive/test_archive.py` says so."""
     counts = kinds.tried(kinds.kinds(tmp_path)[name], OF_EACH_KIND, seed=25)
     assert set(counts) == {"refused", "read"}
 

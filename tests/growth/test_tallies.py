@@ -8,8 +8,8 @@ from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from citeboard.core import api
+from citeboard.ops.doctor import examine
 from citeboard.teams.models import Team
-from scoring.ops.doctor import examine
 from tasks.jobs import tallies
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job, Submission, Tallied

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.board.formatting import class_label
 from scoring.offline.sample import RUN, open_sample
+from scoring.results.board.formatting import class_label
 from tasks.types import task_types
 from tasks.types.columns import CLASS_WORDS
 from tasks.types.files import open_input

@@ -11,23 +11,23 @@ from django.core.management import CommandError, call_command
 from django.db import connection, models
 
 from citeboard.core import storage
+from citeboard.ops import backups
+from citeboard.ops.backups import MANIFEST, read_manifest
+from citeboard.ops.pruning import COLUMNS, named_files
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Evaluation
-from scoring.ops import backups
-from scoring.ops.backups import MANIFEST, read_manifest
-from scoring.ops.pruning import COLUMNS, named_files
 from tasks.models import Gold, Phase, Submission
 from tests.api.sending import score
+from tests.archive.archives import BOARD, SLUG, write_small_archive
 from tests.factories import make_phase, make_submission, run_bytes
 from tests.own_database import empty_system, manage
-from tests.scoring.archives import BOARD, SLUG, write_small_archive
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKED = """
 from django.test import Client
 from citeboard.teams.models import Team
-from scoring.ops.backups import board_digests
+from citeboard.ops.backups import board_digests
 import json
 client = Client(headers={{"host": "localhost"}})
 home = client.get("/")

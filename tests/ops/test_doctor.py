@@ -17,7 +17,7 @@ from django_q.signing import SignedPackage
 from citeboard.core import storage
 from citeboard.core.confined import rights
 from citeboard.core.env import backend
-from scoring.ops.doctor import CHECKS, State, examine
+from citeboard.ops.doctor import CHECKS, State, examine
 from tasks.jobs import engine
 from tasks.jobs.queue_choice import note_group
 from tasks.jobs.sweeper import sweep
@@ -56,7 +56,7 @@ def test_a_sweep_is_a_sign_of_life_until_it_is_old(settings, monkeypatch):
     sweep()
     assert finding("sweeper").state == State.GOOD
     later = timezone.now() + dt.timedelta(hours=1)
-    monkeypatch.setattr("scoring.ops.doctor.database_now", lambda: later)
+    monkeypatch.setattr("citeboard.ops.doctor.database_now", lambda: later)
     assert finding("sweeper").state == State.BAD
 
 
@@ -131,14 +131,14 @@ def test_a_storage_that_cannot_be_written_is_found(monkeypatch):
 def test_a_disk_that_fills_up_is_told_before_it_is_full(monkeypatch):
     for free, state in ((100, State.GOOD), (1, State.ODD), (0.1, State.BAD)):
         usage = type("Usage", (), {"free": int(free * (1 << 30))})
-        monkeypatch.setattr("scoring.ops.doctor.shutil.disk_usage", lambda _, usage=usage: usage)
+        monkeypatch.setattr("citeboard.ops.doctor.shutil.disk_usage", lambda _, usage=usage: usage)
         assert finding("disk").state == state
 
 
 def test_clocks_that_differ_are_found(monkeypatch):
     assert finding("clock").state == State.GOOD
     late = timezone.now() + dt.timedelta(days=1)
-    monkeypatch.setattr("scoring.ops.doctor.timezone.now", lambda: late)
+    monkeypatch.setattr("citeboard.ops.doctor.timezone.now", lambda: late)
     [seconds] = re.findall(r"differ by ([\d.]+) s", finding("clock").found)
     assert 80_000 < float(seconds) <= 86_400
 

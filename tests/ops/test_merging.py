@@ -7,23 +7,23 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from scoring.board.standings import standings
-from scoring.models import Evaluation
-from scoring.ops.merging import (
+from citeboard.ops.merging import (
     accept_merge,
     drop_proposal,
     merge_teams,
     propose_merge,
 )
+from scoring.models import Evaluation
+from scoring.results.board.standings import standings
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
 from tasks.registration.entries import EntryRefused
 from tasks.submissions.run_acts import give_tries
 from tasks.submissions.submit import quota
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

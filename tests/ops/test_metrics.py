@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from citeboard.core.database import database_now
 from citeboard.core.instruments import PAGES, REQUESTS
 from citeboard.core.models import note_done
-from scoring.ops.backups import BACKUP
+from citeboard.ops.backups import BACKUP
 from tasks.jobs.engine import claim, end_lease, end_leases
 from tasks.jobs.leases import cancel_jobs, restart
 from tasks.jobs.queue_choice import note_group

@@ -6,10 +6,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from scoring.demo.prepare import WITH_CARE
+from citeboard.demo.prepare import WITH_CARE
 from tests.own_database import empty_system, manage
 
-DIGESTS = "from scoring.ops.backups import board_digests; print(sorted(board_digests().items()))"
+DIGESTS = "from citeboard.ops.backups import board_digests; print(sorted(board_digests().items()))"
 NEW = "from citeboard.teams.models import Team; print(Team.objects.create(name='After', slug='after').pk)"
 
 

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far
-from scoring.ops.serving import LOOKS, Probe, Serving
+from citeboard.ops.serving import LOOKS, Probe, Serving
 
 
 @pytest.fixture

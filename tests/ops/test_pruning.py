@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.models import Limit
+from citeboard.ops.pruning import named_files
 from scoring.models import Breakdown, Evaluation, Score
-from scoring.ops.pruning import named_files
 from tasks.models import Notification
 from tasks.models.notifications import Kind
 from tasks.submissions.uploads import SAFE_AGE

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from scoring.ops import pruning
+from citeboard.ops import pruning
 from tasks.jobs import engine, sweeper
 from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.mails import send_mails
@@ -29,9 +29,9 @@ def steps(monkeypatch):
     done = []
     own = {broken: "{}", away: "{}", lambda: done.append("last") or len(done): "{} steps done"}
     monkeypatch.setattr(pruning, "STEPS", own)
-    monkeypatch.setattr("scoring.management.commands.sweep.STEPS", own)
+    monkeypatch.setattr("citeboard.management.commands.sweep.STEPS", own)
     monkeypatch.setattr(pruning, "POSTING", {})
-    monkeypatch.setattr("scoring.management.commands.sweep.POSTING", {})
+    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING", {})
     # A test's own connection stays.
     monkeypatch.setattr(pruning.connections, "close_all", lambda: None)
     return done
@@ -51,7 +51,7 @@ def test_by_hand_it_says_what_was_done_and_that_something_was_not(steps, capsys)
 
 
 def test_by_hand_it_can_leave_mails_and_webhooks_to_another_sweeper(monkeypatch, capsys):
-    posting = "scoring.management.commands.sweep.post_all"
+    posting = "citeboard.management.commands.sweep.post_all"
     monkeypatch.setattr(posting, lambda: pytest.fail("it posts"))
     call_command("sweep", "--without-posting")
     assert "e-mails sent" not in capsys.readouterr().out
@@ -98,10 +98,10 @@ def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):
 
 def test_by_hand_mails_and_events_are_sent_too(steps, monkeypatch, capsys):
     monkeypatch.setattr(pruning, "STEPS", {})
-    monkeypatch.setattr("scoring.management.commands.sweep.STEPS", {})
+    monkeypatch.setattr("citeboard.management.commands.sweep.STEPS", {})
     own = {away: "{}", lambda: 3: "{} e-mails sent"}
     monkeypatch.setattr(pruning, "POSTING", own)
-    monkeypatch.setattr("scoring.management.commands.sweep.POSTING", own)
+    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING", own)
     with pytest.raises(CommandError, match="1 of 2 steps failed"):
         call_command("sweep")
     assert capsys.readouterr().out == "3 e-mails sent\n"

@@ -1,7 +1,7 @@
 """Boards of runs that were really scored, on so many topics that differences can be significant."""
 
-from scoring.board import comparison_state
 from scoring.models import BoardOrder
+from scoring.results.board import comparison_state
 from tasks.jobs.work import take_job
 from tasks.models import Phase, Submission
 from tests import factories

@@ -13,8 +13,8 @@ from django.urls import reverse
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
-from scoring.board.standings import standings
-from scoring.demo.prepare import EXAMPLES, WITH_CARE
+from citeboard.demo.prepare import EXAMPLES, WITH_CARE
+from scoring.results.board.standings import standings
 from scoring.tools.baselines import baselines_of
 from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
 from scoring.worker.baseline_runs import ask, names_for

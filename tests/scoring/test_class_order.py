@@ -2,8 +2,8 @@
 
 import pytest
 
-from scoring.board.differences import natural_order
 from scoring.metrics import OF_LABELS, names_by
+from scoring.results.board.differences import natural_order
 from tasks.types.declared.folder import read_declaration
 
 TOML = """

@@ -12,12 +12,12 @@ from django_q.models import OrmQ
 
 from citeboard.core import storage
 from citeboard.core.database import database_now
-from scoring.board import comparison_state as board_orders, comparisons
-from scoring.board.comparisons import SIGNIFICANCE
-from scoring.board.standings import standings
 from scoring.metrics import metric_of
 from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.compare import compare as compare_offline, read_runs
+from scoring.results.board import comparison_state as board_orders, comparisons
+from scoring.results.board.comparisons import SIGNIFICANCE
+from scoring.results.board.standings import standings
 from scoring.stats.significance import trials_for
 from scoring.worker import compare_board
 from tasks.jobs import engine, leases
@@ -402,7 +402,7 @@ def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(phase
     at_once = list(pairs.values_list("first", "second", "p", "low", "high", "difference"))
     pairs.delete()
     Phase.objects.filter(pk=phase.pk).update(version=99)
-    monkeypatch.setattr("scoring.board.comparisons.MAX_ROWS", 1)
+    monkeypatch.setattr("scoring.results.board.comparisons.MAX_ROWS", 1)
     compare(phase)
     assert list(pairs.all().values_list("first", "second", "p", "low", "high", "difference")) == at_once
 

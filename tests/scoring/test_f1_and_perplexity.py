@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 
 from scoring.__main__ import main
-from scoring.board.standings import standings
 from scoring.metrics.ranking import F1OfMeans, RankingF1
+from scoring.results.board.standings import standings
 from tasks.gold.gold_files import load_gold
 from tests import factories
 from tests.api.sending import score as score_run

@@ -6,8 +6,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.board.exports import set_in_latex
 from scoring.figures import escaped
+from scoring.results.board.exports import set_in_latex
 from tests import factories
 from tests.scoring import boards
 

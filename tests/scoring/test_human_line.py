@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.refusals import Refused
-from scoring.board.comparisons import statistics_of
 from scoring.models import class_numbers
+from scoring.results.board.comparisons import statistics_of
 from scoring.worker.baseline_runs import ask
 from scoring.worker.rescoring import follow_release
 from scoring.worker.score import score

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from scoring.board.leaders import questions
-from scoring.board.standings import standings
 from scoring.metrics import Unavailable
 from scoring.metrics.answers import AnswerMauve
 from scoring.metrics.base import value_of
 from scoring.metrics.mauve import Mauve, area, clusters
+from scoring.results.board.leaders import questions
+from scoring.results.board.standings import standings
 from tasks.types.positional_citations.questions import Question, Response
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.compared import compare
 from tests.scoring.offline import printed, score
 from tests.tasks.types import citations
 from tests.tasks.types.instances import write_gold, write_run
+from tests.web.reading import text_of
 
 #: What mauve-text 0.4.0 gives with faiss-cpu 1.15.1, scikit-learn 1.9.1 and NumPy 2.4.6 for the features of
 #: ``sample``: `mauve.compute_mauve(p_features=p, q_features=q).mauve`, computed once outside of this project.

@@ -9,12 +9,12 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from citeboard.ops.doctor import State, examine
 from scoring.__main__ import main
 from scoring.client.connection import Connection
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.offline import merkle
 from scoring.offline.receipts import FIELDS, check_receipt, continues, head_faults, is_in_log, trusted
-from scoring.ops.doctor import State, examine
 from scoring.receipts import log
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.run_acts import withdraw

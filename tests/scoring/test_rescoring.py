@@ -7,9 +7,9 @@ from django.core.management import CommandError, call_command
 
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
-from scoring.board.standings import standings
 from scoring.metrics.base import Metric
 from scoring.models import Evaluation, Rescore, Score
+from scoring.results.board.standings import standings
 from scoring.worker import rescoring
 from scoring.worker.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
 from tasks.jobs import engine, leases

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import storage
-from scoring.board.standings import standings
 from scoring.models import (
     EntailmentLabel,
     EntailmentModel,
@@ -20,6 +19,7 @@ from scoring.models import (
     PendingLabels,
     PendingPair,
 )
+from scoring.results.board.standings import standings
 from scoring.stats.signature import provenance_of
 from scoring.worker.entailment_labels import import_labels, label_lines, open_pairs, waiting_jobs
 from scoring.worker.local_copies import FileRefused, work_folder

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from citeboard.core import storage
-from scoring.ops import bucket_backups
-from scoring.ops.backups import MANIFEST, read_manifest
+from citeboard.ops import bucket_backups
+from citeboard.ops.backups import MANIFEST, read_manifest
 from tasks.models import Submission
 from tests.api.sending import score
 from tests.factories import make_phase, make_submission, run_bytes

@@ -19,7 +19,7 @@ from tasks.models import Bundle, Gold, Job, Submission
 from tasks.submissions.uploads import DiskUploadHandler, stored_run
 from tests.factories import make_phase, make_season, make_task, make_team, make_upload, make_user, run_bytes
 from tests.going_on import GoesOn
-from tests.pages.test_gold_pages import archive
+from tests.web.test_gold_pages import archive
 
 pytestmark = pytest.mark.django_db
 

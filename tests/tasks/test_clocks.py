@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from citeboard.core.database import database_now, from_now
-from scoring.board import comparison_state as board_orders
 from scoring.models import BoardOrder
+from scoring.results.board import comparison_state as board_orders
 from tasks.jobs import engine
 from tasks.jobs.sweeper import Swept, sweep
 from tasks.models import Job
@@ -24,7 +24,7 @@ off, real, seconds = float(sys.argv[1]) * 60, timezone.now, time.time
 timezone.now = lambda: real() + dt.timedelta(seconds=off)
 time.time = lambda: seconds() + off
 django.setup()
-from scoring.board import comparison_state as board_orders
+from scoring.results.board import comparison_state as board_orders
 from tasks.jobs import engine
 from tasks.jobs.sweeper import sweep
 """

@@ -11,12 +11,12 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from django_q.models import OrmQ
 
+from citeboard.background.work import do_job
 from citeboard.core.database import database_now
 from citeboard.teams.membership import invite_by_mail, withdraw_mailed
 from citeboard.teams.models import MailedInvitation
-from scoring.background.work import do_job
-from scoring.board import comparison_state
 from scoring.models import BackgroundJob, BoardOrder
+from scoring.results.board import comparison_state
 from scoring.worker.background import ask
 from scoring.worker.compare_board import compare_board
 from scoring.worker.score import score_next

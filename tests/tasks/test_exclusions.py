@@ -9,7 +9,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
-from scoring.board.standings import standings
+from scoring.results.board.standings import standings
 from scoring.worker.rescoring import score_again
 from tasks.models import ExtraTries, Organiser, Phase, Submission
 from tasks.submissions.refusals import QuotaExceeded

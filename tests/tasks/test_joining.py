@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from citeboard.core.refusals import Refused
+from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams.membership import (
     MAX_WAITING,
     InvitationNotValid,
@@ -26,7 +27,6 @@ from citeboard.teams.membership import (
     withdraw_mailed,
 )
 from citeboard.teams.models import MailedInvitation
-from scoring.ops.accounts import delete_account, own_data
 from tasks.jobs.mails import mail_state, send_mails, try_again
 from tasks.models import Job, JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind

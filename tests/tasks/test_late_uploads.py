@@ -11,7 +11,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.core.middleware import begun_at, stated_start
 from citeboard.teams.models import Token
-from scoring.board.standings import standings
+from scoring.results.board.standings import standings
 from tasks.models import Organiser, Phase, Submission
 from tasks.submissions.refusals import PhaseClosed
 from tasks.submissions.uploads import Upload

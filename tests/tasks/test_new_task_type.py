@@ -17,8 +17,8 @@ from django.urls import reverse
 from citeboard.core import confinement
 from citeboard.core.confined import pool
 from scoring.__main__ import main
-from scoring.board import formatting
-from scoring.board.standings import standings
+from scoring.results.board import formatting
+from scoring.results.board.standings import standings
 from scoring.tools import baselines
 from scoring.worker import child
 from scoring.worker.score import score
@@ -26,9 +26,9 @@ from tasks.models import Job, Phase, Submission
 from tasks.seasons import cards
 from tasks.types import registry, task_type, task_types
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards, offline
 from tests.tasks import test_every_type as every_type
+from tests.web.reading import text_of
 
 SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)

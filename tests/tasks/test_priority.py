@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from scoring.board.gold_changes import changes
-from scoring.board.standings import standings
+from scoring.results.board.gold_changes import changes
+from scoring.results.board.standings import standings
 from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import NotInThisState, PhaseOver, set_priority, withdraw
 from tasks.submissions.submit import submit_run
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,8 @@ import pytest
 from django_q.signing import SignedPackage
 from redis.exceptions import RedisError
 
-from scoring.board import comparison_state
 from scoring.models import BoardOrder
+from scoring.results.board import comparison_state
 from scoring.worker.compare_board import compare_board
 from tasks.jobs import brokers, engine
 from tasks.jobs.brokers import RedisWakes

@@ -11,9 +11,9 @@ from citeboard.core.lookalikes import skeleton
 from citeboard.teams.models import Team, User
 from tasks.models import Submission
 from tests import factories
-from tests.pages.reading import text_of
-from tests.pages.test_accounts import sign_up
 from tests.tasks.test_submit import submit
+from tests.web.reading import text_of
+from tests.web.test_accounts import sign_up
 
 pytestmark = pytest.mark.django_db
 #: With Cyrillic letters in their places.

@@ -61,10 +61,10 @@ def numbers_of_site() -> dict[str, Any]:
 
 def board_of(phase: Any, rules: str) -> dict[str, Any]:
     """What an organiser is shown of a board: the rows in its order; intervals and leaders by class."""
-    from scoring.board.differences import class_table, classes_of, metrics_of
-    from scoring.board.leaders import leaders_of
-    from scoring.board.standings import standings
-    from scoring.board.visibility import Audience
+    from scoring.results.board.differences import class_table, classes_of, metrics_of
+    from scoring.results.board.leaders import leaders_of
+    from scoring.results.board.standings import standings
+    from scoring.results.board.visibility import Audience
 
     board = standings(phase, None, rules, audience=Audience.ORGANISER)
     classes = {}
@@ -104,9 +104,9 @@ def number(cell: Any) -> list[Any] | None:
 
 def run_of(run: Any) -> dict[str, Any]:
     """A run as its team sees it: its state, and all that the scorer has said of it."""
+    from citeboard.api.own_runs import printed
     from citeboard.core import storage
-    from scoring.api.own_runs import printed
-    from scoring.board.visibility import Audience
+    from scoring.results.board.visibility import Audience
 
     with storage.runs.open(run.file) as content:
         size = len(content.read())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.demo.prepare import WITH_CARE
+from citeboard.demo.prepare import WITH_CARE
 from tests.conftest import migrate
 from tests.upgrade.work_under_way import add_work, expected, in_site, jobs_of
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from citeboard.teams.models import User
 from tests import factories
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a longer password than most"

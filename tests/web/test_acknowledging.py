@@ -7,12 +7,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from scoring.ops.accounts import delete_account
+from citeboard.ops.accounts import delete_account
 from tasks.jobs.leases import create_jobs
 from tasks.models import Acknowledgement, Gold, Job, Organiser, Submission
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 REASON = "The scorer ran out of memory."

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from citeboard.core.audit import about
-from scoring.web.organise.attention import concerns
+from citeboard.web.organise.attention import concerns
 from tasks.jobs import engine, leases
 from tasks.models import Gold, Job, Phase, Submission
 from tasks.submissions.run_acts import withdraw

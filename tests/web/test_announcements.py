@@ -8,15 +8,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from tasks.delivery.notifications.reading import notifications_of
+from tasks.delivery.notifications.wording import words_of
 from tasks.models import Announcement, Notification, Phase, Season
-from tasks.notifications.reading import notifications_of
-from tasks.notifications.wording import words_of
 from tasks.seasons.phase_acts import move_phase
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,13 +9,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.standings import standings
+from scoring.results.board.standings import standings
 from tasks.models import MergeProposal, Phase, Registration, Season
 from tasks.registration.entries import draw_alias, register_team
 from tests import factories
-from tests.pages.reading import text_of
-from tests.pages.test_overview_paper import zipped
 from tests.scoring import boards
+from tests.web.reading import text_of
+from tests.web.test_overview_paper import zipped
 
 pytestmark = pytest.mark.django_db
 

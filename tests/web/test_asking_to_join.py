@@ -7,7 +7,7 @@ from citeboard.teams.membership import invite_by_mail, mailed_secret
 from citeboard.teams.models import MailedInvitation
 from tasks.models import JoinRequest, Phase
 from tests import factories
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from scoring.board.snapshots import keep_due
 from scoring.models import Snapshot
+from scoring.results.board.snapshots import keep_due
 from tasks.models import Organiser, Phase
 from tests import factories
 from tests.scoring import boards

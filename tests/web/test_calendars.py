@@ -9,7 +9,7 @@ from icalendar import Calendar
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.phase_acts import move_phase
 from tests.factories import make_phase, make_season, make_task, make_user
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 MAY = dt.datetime(2031, 5, 1, 11, 59, tzinfo=dt.UTC)

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from scoring.offline.evaluate import load_page, packed
-from scoring.runs.claims import drawing
+from scoring.results.runs.claims import drawing
 from scoring.worker.score import score
 from tasks.models import Phase
 from tasks.submissions.run_acts import select_run
@@ -155,7 +155,7 @@ def test_a_blind_phase_shows_a_team_its_claims_and_no_label(client, run, member)
 
 
 def test_responses_are_paged_and_found_by_name(client, run, member, monkeypatch):
-    monkeypatch.setattr("scoring.runs.claims.AT_A_TIME", 1)
+    monkeypatch.setattr("scoring.results.runs.claims.AT_A_TIME", 1)
     first = text(page(client, run, member))
     assert "It rains in" in first
     assert "Wind is air" not in first

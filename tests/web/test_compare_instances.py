@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scoring.comparison import reading as reading_pages
+from scoring.results.comparison import reading as reading_pages
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Submission
 from tasks.types import task_types

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
 from scoring.__main__ import main
-from scoring.board.formatting import metric_label, shown
-from scoring.comparison import pages as versus_pages, paired_scores as versus
+from scoring.results.board.formatting import metric_label, shown
+from scoring.results.comparison import pages as versus_pages, paired_scores as versus
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.scoring import boards, compared

@@ -8,13 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import about, history
+from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams.membership import add_member
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
-from scoring.ops.accounts import delete_account, own_data
-from scoring.runs.confirming import ask_to_confirm, end_confirmation, reopen_confirmation
+from scoring.results.runs.confirming import ask_to_confirm, end_confirmation, reopen_confirmation
+from tasks.delivery.notifications.reading import choose
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.reading import choose
 from tasks.seasons.presets import clone_season
 from tests import factories
 from tests.kept_worlds import keep_world

@@ -13,14 +13,14 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
-from scoring.ops.undoing import to_take_back
+from citeboard.ops.undoing import to_take_back
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
+from tests.background.background import work_off
 from tests.scoring import boards
-from tests.scoring.background import work_off
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 WORDS = ["rules", "help", "here", "as", "others", "have", "shown", "before", "in", "trees", "and", "forests"]

@@ -6,12 +6,12 @@ from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
+from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import Token
-from scoring.ops.pruning import delete_season
 from tasks.models import Gold, Registration, Season
 from tasks.seasons.file.load import load_values
 from tests import factories
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from scoring.worker.compare_board import give_intervals
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.scoring.citation_texts import GOLD, RUN, make_phase, make_run
 from tests.scoring.discourse import intents
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

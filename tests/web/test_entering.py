@@ -12,9 +12,9 @@ from tasks.models import Job, Registration, Season
 from tasks.submissions.refusals import NotRegistered
 from tasks.submissions.submit import submit_run
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to, refuse_connections
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

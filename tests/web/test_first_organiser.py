@@ -15,7 +15,7 @@ from django.utils import timezone
 from citeboard.teams.models import FirstOrganiserToken, User
 from tasks.seasons.organisers import MAX_TOKENS, how_to_begin, is_awaited
 from tests.factories import make_season, make_user
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 HERE = "/first-organiser/"

@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.instants import WITHOUT_END
-from scoring.comparison.drawing import BOTH, PLACE, draw, example_of
+from scoring.results.comparison.drawing import BOTH, PLACE, draw, example_of
 from tasks.types import task_types
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 DRAWN = [slug for slug, kind in task_types().items() if example_of(kind)]
 

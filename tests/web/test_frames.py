@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.board.standings import standings
+from scoring.results.board.standings import standings
 from tasks.models import Phase, Season
 from tests import factories
 from tests.scoring import boards

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from citeboard.core.refusals import Refused
-from scoring.board.open_gold import may_have_gold
-from scoring.board.snapshots import keep_due, save_frozen_board
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, ManualScore, Snapshot
+from scoring.results.board.open_gold import may_have_gold
+from scoring.results.board.snapshots import keep_due, save_frozen_board
 from scoring.worker.rescoring import score_again
 from tasks.models import Organiser, Phase
 from tasks.seasons.phase_acts import freeze_board, freeze_now, reveal_frozen

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.open_gold import open_run
+from scoring.results.board.open_gold import open_run
 from tasks.gold.early import WouldLetOut
 from tasks.models import Gold, Phase
 from tasks.seasons.phase_acts import open_now

@@ -15,13 +15,13 @@ from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import User
-from scoring.board.standings import standings
+from scoring.results.board.standings import standings
 from tasks.models import Gold, Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
 from tests.kept_worlds import KeptWorld, keep_world
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 #: The corpus with the first citance's sentence corrected from 1 to 4.

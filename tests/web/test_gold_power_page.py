@@ -6,16 +6,16 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import storage
-from scoring.board.comparisons import gold_power, statistics_of
-from scoring.board.formatting import metric_label
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
+from scoring.results.board.comparisons import gold_power, statistics_of
+from scoring.results.board.formatting import metric_label
 from scoring.stats.significance import detectable_difference, difference_error, power, units_needed
 from tasks.models import Organiser, Phase
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring.compared import TOPICS, make_phase, scored
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

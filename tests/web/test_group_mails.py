@@ -10,16 +10,16 @@ from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
+from tasks.delivery.notifications.events import remind_of_deadlines
+from tasks.delivery.notifications.reading import choices_of
 from tasks.jobs.mails import send_mails
 from tasks.models import Job, Notification, Phase, Season, Submission
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.events import remind_of_deadlines
-from tasks.notifications.reading import choices_of
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
-from tests.pages.test_rehearsals import go_on
 from tests.scoring import boards
+from tests.web.reading import text_of
+from tests.web.test_rehearsals import go_on
 
 pytestmark = pytest.mark.django_db
 SAID = {"subject": "Your runs", "text": "Please look at them."}

@@ -5,14 +5,14 @@ from django.urls import reverse
 
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
-from scoring.ops.accounts import delete_account
+from citeboard.ops.accounts import delete_account
 from tasks.models import Phase, Registration, Season
 from tasks.registration.entries import refuse_team
 from tasks.seasons.announcements import announce
 from tasks.seasons.history import delete_phase, delete_task
 from tasks.seasons.phase_acts import close_now
 from tests import factories
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -19,12 +19,12 @@ from scoring.human import outcome
 from scoring.human.ratings import all_disputed
 from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
 from tests import factories
+from tests.background.background import followed
 from tests.kept_worlds import keep_world
-from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
-from tests.scoring.background import followed
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.discourse import intents
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

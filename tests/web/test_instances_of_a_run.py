@@ -15,9 +15,9 @@ import pytest
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from scoring.comparison import reading
-from scoring.comparison.drawing import Line, Part, Piece, draw
 from scoring.offline.evaluate import load_instances
+from scoring.results.comparison import reading
+from scoring.results.comparison.drawing import Line, Part, Piece, draw
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase
 from tasks.models.seasons import bump_version

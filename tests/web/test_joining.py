@@ -10,8 +10,8 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.teams.models import Invitation, Membership, Team
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -16,12 +16,12 @@ from citeboard.core.models import AuditEntry
 from scoring.models import HumanScore, JudgedRun
 from scoring.worker.score import score
 from tasks.models import Phase
+from tests.background.background import followed
 from tests.factories import make_team, make_user
-from tests.pages.reading import text_of
 from tests.scoring import boards
-from tests.scoring.background import followed
 from tests.scoring.citing import CLAIM, citing_gold, citing_phase, citing_run, write_lines
 from tests.tasks.types.citations import RAIN, WIND
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

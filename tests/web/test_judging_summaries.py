@@ -6,9 +6,9 @@ from django.urls import reverse
 from scoring.models import Sheet, SheetText
 from tasks.gold.gold_files import load_gold
 from tests import factories
-from tests.pages.reading import text_of
+from tests.background.background import followed
 from tests.scoring import boards
-from tests.scoring.background import followed
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ import pytest
 from django.core.cache import caches
 from django.urls import reverse
 
+from citeboard.ops.accounts import delete_account
 from citeboard.teams.membership import add_member, remove_member
-from scoring.ops.accounts import delete_account
 from tasks.models import Gold, Organiser, Phase, Season
 from tasks.models.seasons import bump_version, bump_versions
 from tasks.seasons.announcements import announce

@@ -10,13 +10,13 @@ from django.test import Client
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.ops import launching
 from citeboard.teams.models import Team, User
-from scoring.ops import launching
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.models.seasons import SEASON_DATES
 from tasks.registration.entries import publish_terms
 from tests.factories import make_gold, make_phase, make_season, make_task, make_user, write_corpus
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 ORGANISE = "/seasons/ours/organise/"

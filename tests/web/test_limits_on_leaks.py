@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board import snapshots
+from scoring.results.board import snapshots
 from scoring.worker.rescoring import follow_release
 from tasks.models import Phase
 from tests.api.conftest import API
@@ -25,7 +25,7 @@ from tests.factories import (
     make_user,
     run_bytes,
 )
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -161,7 +161,7 @@ def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(
     addresses.append(reverse("organise-settings-phase", args=[slug, phase.pk]))
     told = r"tells at most (\d+) bits .* The 3 teams that are registered are told at most (\d+) bits together"
     for enough, warns in ((1000.0, False), (20.0, True)):
-        monkeypatch.setattr("scoring.board.leak_budget.BITS_NEEDED", enough)
+        monkeypatch.setattr("scoring.results.board.leak_budget.BITS_NEEDED", enough)
         for _number in range(3 - phase.task.season.registrations.count()):
             make_team(season=phase.task.season)
         for page in (text_of(client.get(each)) for each in addresses):

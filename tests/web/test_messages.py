@@ -4,16 +4,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tasks.delivery.notifications.reading import choices_of, choose, unsubscribe_secret
 from tasks.jobs.mails import mail_state
 from tasks.models import Job, Notification, Phase
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.reading import choices_of, choose, unsubscribe_secret
 from tasks.seasons.announcements import announce
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to, refuse_connections
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

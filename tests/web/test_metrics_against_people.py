@@ -6,15 +6,15 @@ import re
 import numpy as np
 import pytest
 
-from scoring.board.standings import standings
 from scoring.human import outcome
 from scoring.human.metric_correlation import lines, rated
+from scoring.results.board.standings import standings
 from tests import factories
 from tests.lazily import Lazily
-from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.discourse import intents
+from tests.web.reading import text_of
 
 stats = Lazily("scipy.stats")
 pytestmark = pytest.mark.django_db

@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
+from citeboard.ops.doctor import State, examine
 from scoring.models import EntailmentLabel, LabelImport
-from scoring.ops.doctor import State, examine
 from scoring.worker.score import score
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job
+from tests.background.background import followed
 from tests.factories import make_phase, make_season, make_task, make_user
-from tests.scoring.background import followed
 from tests.scoring.citing import CLAIM, MODEL, OSLO, citing_phase, citing_run, decided, entailment_label
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,10 +10,10 @@ from django.utils.timezone import now
 
 from citeboard.core.database import EPOCH
 from citeboard.core.models import SchemaEpoch, note_done
+from citeboard.ops.backups import BACKUP
+from citeboard.ops.doctor import CHECKS
+from citeboard.ops.site_state import EXAMINED
 from citeboard.teams.models import Token
-from scoring.ops.backups import BACKUP
-from scoring.ops.doctor import CHECKS
-from scoring.ops.site_state import EXAMINED
 from tasks.jobs import engine, leases
 from tasks.jobs.engine import end_leases
 from tasks.jobs.queue_choice import note_group

@@ -13,8 +13,8 @@ from citeboard.teams.models import Membership
 from tasks.models import Season
 from tasks.seasons.organisers import add_organiser
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

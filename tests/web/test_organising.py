@@ -8,15 +8,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
-from scoring.board.comparisons import save_comparisons
 from scoring.models import Comparison
+from scoring.results.board.comparisons import save_comparisons
 from tasks.models import Gold, Job, Phase, Registration, Season, Submission, WorkerGroup
 from tasks.models.seasons import bump_version
 from tasks.seasons.cards import Card
 from tasks.types import task_types
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +72,7 @@ def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(clie
 
 
 def test_a_declared_task_without_a_card_is_told(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.web.organise.attention.card", lambda task: Card(""))
+    monkeypatch.setattr("citeboard.web.organise.attention.card", lambda task: Card(""))
     assert f"{phase.task} It has no card, so that nobody reads what is asked" in attention(client, phase)
 
 

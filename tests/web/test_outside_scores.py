@@ -11,14 +11,14 @@ from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
-from scoring.board.manual_scores import MAX_MEASURES, enter_measure
 from scoring.models import ManualMeasure, ManualScore
+from scoring.results.board.manual_scores import MAX_MEASURES, enter_measure
 from tasks.models import Organiser, Phase
 from tasks.models.seasons import bump_version
 from tasks.seasons.history import delete_phase, undo
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 SOURCE = "Crowd study of the Owl lab, 2026, https://example.org/study"

@@ -4,9 +4,9 @@ import datetime as dt
 
 import pytest
 
-from scoring.board.charts import best_so_far
-from tests.pages.reading import text_of
+from scoring.results.board.charts import best_so_far
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

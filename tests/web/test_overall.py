@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from scoring.board.public_results import OverallBoard, OverallRow, Place, overall_of
+from scoring.results.board.public_results import OverallBoard, OverallRow, Place, overall_of
 from tasks.models import Phase, Season
 from tests import factories
 from tests.scoring import boards

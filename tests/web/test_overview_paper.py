@@ -14,17 +14,17 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.teams.models import Team, User
-from scoring.board.comparisons import save_comparisons
-from scoring.board.leaders import Leaders
 from scoring.exchange.figure_files import file_forms
 from scoring.models import BackgroundJob, Comparison
+from scoring.results.board.comparisons import save_comparisons
+from scoring.results.board.leaders import Leaders
 from scoring.worker.background import forget_old
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.models.seasons import bump_version
 from tests import factories
-from tests.pages.reading import text_of
+from tests.background.background import work_off
 from tests.scoring import boards
-from tests.scoring.background import work_off
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -396,7 +396,7 @@ def test_a_class_table_has_its_best_in_bold_marks_and_italics(client, phase):
 def test_the_best_of_a_class_is_marked_where_it_is_significantly_best(client, phase, monkeypatch):
     beta = phase.submissions.get(system="beta_1").evaluations.get()
     found = Leaders(is_known=True, significant={"C90-2039": beta.pk})
-    monkeypatch.setattr("scoring.web.boards.files.leaders_of", lambda *_: found)
+    monkeypatch.setattr("citeboard.web.boards.files.leaders_of", lambda *_: found)
     told = client.get(boards.address("classes-tex", phase)).content.decode()
     assert r"C90-2039 & 5 & \textbf{0.3000}$^{\ast}$ & 0.2000" in told
     assert "significantly better than every other system" in told

@@ -15,8 +15,8 @@ from tasks.registration.entries import accept_terms, change_entry_list, publish_
 from tasks.seasons.organisers import add_organiser
 from tasks.submissions.run_acts import withdraw
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from citeboard.teams.access import teams_of
-from scoring.board.visibility import audience_of, viewer_of
+from scoring.results.board.visibility import audience_of, viewer_of
 from tests import factories
 from tests.access.scene import EVERY_ROLE
 from tests.access.table import address

@@ -12,8 +12,8 @@ from django.urls import reverse
 from citeboard.teams.membership import renew_invitation, secret_of
 from tasks.models import Phase, Submission
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -10,12 +10,12 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.teams.membership import renew_invitation, secret_of
 from citeboard.teams.models import Membership
-from scoring.board.visibility import audience_of, may_see_instances, may_see_scores
 from scoring.models import Rating
+from scoring.results.board.visibility import audience_of, may_see_instances, may_see_scores
 from tasks.models import Organiser, Registration, Season
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

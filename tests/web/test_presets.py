@@ -12,7 +12,7 @@ from tasks.seasons.presets import PRESETS
 from tests.api.conftest import API
 from tests.factories import make_season, make_task, make_user
 from tests.going_on import GoesOn
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 GIVEN = {"title": "Ours", "slug": "ours", "task_type": "clsumm-1a", "time_zone": "Europe/Rome"}

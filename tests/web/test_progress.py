@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from tasks.models import Job, Submission
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core.audit import history
-from scoring.board.public_results import system_slug
-from scoring.ops.accounts import own_data
+from citeboard.ops.accounts import own_data
+from scoring.results.board.public_results import system_slug
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.submissions.run_acts import disqualify
 from tests import factories

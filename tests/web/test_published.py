@@ -8,12 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from scoring.demo import prepare
+from citeboard.demo import prepare
 from scoring.models import Reported
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.scoring.publications import PLACEMENTS, load, write
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -12,12 +12,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from scoring.demo.prepare import EXAMPLES, PUBLISHED, bring_published
+from citeboard.demo.prepare import EXAMPLES, PUBLISHED, bring_published
 from scoring.models import Paper, Reported, ReportedTable
 from tasks.models import Season, Task
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring.publications import load, publication, write
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -5,14 +5,14 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.audit import history
-from scoring.ops.accounts import own_data
+from citeboard.ops.accounts import own_data
 from tasks.models import Question, Report, Season
 from tasks.seasons import announcements as questions, announcements as reports
 from tasks.seasons.announcements import answer, ask
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
 from tests.tasks.mailing import letters_to
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,9 @@ from citeboard.core import audit
 from citeboard.core.instants import WITHOUT_END
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
-from scoring.board.standings import standings
 from scoring.models import Evaluation
+from scoring.results.board.standings import standings
+from tasks.delivery.notifications.wording import words_of
 from tasks.models import (
     Delivery,
     ExtraTries,
@@ -26,16 +27,15 @@ from tasks.models import (
     Terms,
     Webhook,
 )
-from tasks.notifications.wording import words_of
 from tasks.seasons.phase_acts import move_phase
 from tasks.submissions.run_acts import acknowledge
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score
-from tests.pages.reading import text_of
-from tests.pages.test_gold_pages import REASON, archive, make_runs
+from tests.background.background import work_off
 from tests.scoring import boards
-from tests.scoring.background import work_off
+from tests.web.reading import text_of
+from tests.web.test_gold_pages import REASON, archive, make_runs
 
 pytestmark = pytest.mark.django_db
 LATER = f"{timezone.now() + dt.timedelta(days=90):%Y-%m-%d %H:%M} UTC"

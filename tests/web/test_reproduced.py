@@ -11,10 +11,10 @@ from scoring.models import Comparison, Reported
 from scoring.worker.score import score
 from tasks.models import Job, Phase, Season, Task
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.scoring.publications import BESIDE, PLACEMENTS, load, publication, write
 from tests.tasks import seasons
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from citeboard.teams.models import Token
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import send
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

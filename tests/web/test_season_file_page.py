@@ -5,15 +5,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from citeboard.core.audit import history
+from citeboard.ops.undoing import to_take_back
 from citeboard.teams.models import Token
-from scoring.ops.undoing import to_take_back
 from tasks.models import Gold, Phase, Season, Task
 from tasks.registration.entries import current_terms
 from tasks.seasons.phase_acts import move_phase
 from tests.factories import make_user
-from tests.pages.reading import text_of
 from tests.tasks.seasons import SEASON, conflicts, load, write_season
 from tests.tasks.test_season_reload import CLOSES, LATER
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 WHERE = "/seasons/small/organise/file/"

@@ -14,8 +14,8 @@ from scoring.models import EntailmentLabel, EntailmentModel, PendingLabels
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score
 from tasks.models import Job
+from tests.background.background import followed
 from tests.factories import make_user
-from tests.scoring.background import followed
 from tests.scoring.citing import MODEL, PAIRS, citing_phase, citing_run, decided, write_lines
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.ops.merging import accept_merge, propose_merge
 from citeboard.teams.models import Membership
-from scoring.board.open_gold import may_have_gold
-from scoring.ops.merging import accept_merge, propose_merge
+from scoring.results.board.open_gold import may_have_gold
 from tasks.gold.early import WouldLetOut
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season
@@ -25,8 +25,8 @@ from tasks.seasons.file.tables import document
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from tasks.seasons.file.entries import key_of
 from tasks.seasons.file.load import SettingsRefused, change_settings
 from tests import factories
 from tests.api.conftest import API
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

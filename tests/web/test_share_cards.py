@@ -6,9 +6,9 @@ import struct
 import pytest
 from django.urls import reverse
 
+from citeboard.web.boards import files
 from scoring.exchange.figure_files import converted, file_forms
 from scoring.figures.share_card import CardRow, share_card
-from scoring.web.boards import files
 from tasks.models import Season
 from tests.scoring import boards
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from citeboard.core import audit
 from citeboard.teams.models import User
-from scoring.web.organise.attention import concerns
+from citeboard.web.organise.attention import concerns
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 from tests import factories

@@ -11,8 +11,8 @@ from tasks.models import Phase, Submission, TeamFigure
 from tasks.submissions.submit import submit_run
 from tests import factories
 from tests.api.sending import send
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

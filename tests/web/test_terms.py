@@ -9,16 +9,16 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from citeboard.core.audit import history
+from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams.countries import countries
 from citeboard.teams.membership import add_member
 from citeboard.teams.models import Token
-from scoring.ops.accounts import delete_account, own_data
+from tasks.delivery.notifications.wording import words_of
 from tasks.models import Notification, Registration, Submission, Terms
-from tasks.notifications.wording import words_of
 from tasks.registration.entries import accept_terms, publish_terms, terms_to_accept
 from tasks.seasons.file.export import export_season
 from tests import factories
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

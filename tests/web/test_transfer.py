@@ -6,13 +6,13 @@ import re
 import pytest
 from django.core.management import call_command
 
-from scoring.publications.published import printed_transfers
-from scoring.web.boards import classes as page
+from citeboard.web.boards import classes as page
+from scoring.results.publications.published import printed_transfers
 from tasks.models import Phase, Submission, Task
 from tests import factories
-from tests.pages.test_published_seasons import EXAMPLES
 from tests.scoring import boards
 from tests.scoring.citation_texts import GOLD, make_phase, make_run
+from tests.web.test_published_seasons import EXAMPLES
 
 pytestmark = pytest.mark.django_db
 

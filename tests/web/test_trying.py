@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core.confined.turns import HourUsed
-from scoring.web.seasons import trying
+from citeboard.web.seasons import trying
 from tasks.models import Submission
 from tasks.models.declarations import keep
 from tasks.types import task_types

@@ -13,9 +13,9 @@ from email.parser import Parser
 
 import pytest
 
+from citeboard.web.guides import site_wheel
 from scoring.distribution import backend
 from scoring.distribution.backend import CLIENT, PACKAGE, WheelRefused, refuse_missing_modules, renamed
-from scoring.web.guides import site_wheel
 
 
 @pytest.fixture

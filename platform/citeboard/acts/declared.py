@@ -1,4 +1,4 @@
-"""An act is declared once: pages follow by `scoring.web.pages`, operations by `scoring.api.operations`."""
+"""Acts are declared once: `citeboard.web.pages` makes pages of them, `citeboard.api.operations` operations."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping
@@ -179,7 +179,7 @@ class Act:
     other arguments, and one of the thing's own name takes its place. ``done`` is said on a page, see `Facts`,
     or follows, with more facts, from what was made and filled in. Where the service says itself what is wrong
     with a field nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed``
-    is first done in a transaction that is taken back, see `scoring.acts.rehearsal`; ``ready`` makes of what
+    is first done in a transaction that is taken back, see `citeboard.acts.rehearsal`; ``ready`` makes of what
     is filled in what the service takes, outside of any; what ``is_final`` cannot be taken back, what
     ``makes_season`` answers a new one; what is to be done with a thing that it finds ``unasked`` is done at
     once, and can be taken back.

@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.utils.translation import gettext, gettext_lazy as _
 
+from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers, with_rehearsal
 from citeboard.core import storage
 from citeboard.teams.models import User
-from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers, with_rehearsal
 from scoring.worker import declaring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received

@@ -14,24 +14,24 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
+from citeboard.acts.declared import Act, ActForm, by_organisers, with_rehearsal
+from citeboard.background import kinds
+from citeboard.background.kinds import run_to_judge
 from citeboard.core import storage
 from citeboard.core.words import counted, thousands
 from citeboard.teams.models import User
-from scoring.acts.declared import Act, ActForm, by_organisers, with_rehearsal
-from scoring.background import kinds
-from scoring.background.kinds import run_to_judge
-from scoring.board.visibility import may_see_submission
 from scoring.human import claim_review, outcome
 from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, check_size, runs_on_board
 from scoring.models import BackgroundJob, EntailmentModel
+from scoring.results.board.visibility import may_see_submission
 from scoring.worker import baseline_runs, rescoring
 from scoring.worker.background import Kind, ask
 from scoring.worker.entailment_labels import Imported, models_of_season, share_labels
+from tasks.delivery.webhooks.services import TO_TAKE_BACK
 from tasks.gold import gold_files
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions.uploads import received, upload_limit
-from tasks.webhooks.services import TO_TAKE_BACK
 
 #: What the form begins with where the gold has so many.
 INSTANCES_AT_FIRST = 20

@@ -8,9 +8,9 @@ from django.db import transaction
 from django.http import Http404
 from django.utils.translation import gettext, gettext_lazy as _
 
+from citeboard.acts.declared import Act, ActForm, by_organisers, long_text
 from citeboard.core import audit
 from citeboard.teams.models import User
-from scoring.acts.declared import Act, ActForm, by_organisers, long_text
 from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
 from scoring.human.ratings import DISTANCES, change_distance, read_ratings, save_ratings
 from scoring.human.sheets import add_name, add_person, has_own_texts, remove_annotator, show_references

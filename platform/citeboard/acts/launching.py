@@ -9,13 +9,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext, gettext_lazy as _
 
+from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers
+from citeboard.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
+from citeboard.acts.rehearsal import Said, perform
+from citeboard.acts.seasons import CHANGE_SETTINGS
 from citeboard.core.instants import WITHOUT_END
+from citeboard.ops.launching import scored_phases, send_test_mail
 from citeboard.teams.models import User
-from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers
-from scoring.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
-from scoring.acts.rehearsal import Said, perform
-from scoring.acts.seasons import CHANGE_SETTINGS
-from scoring.ops.launching import scored_phases, send_test_mail
 from scoring.worker import baseline_runs
 from scoring.worker.rescoring import GoldRefused
 from tasks.models import Gold, Phase, Season, Task

@@ -7,13 +7,13 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers, long_text, with_rehearsal
+from citeboard.ops.undoing import take_posts_back
 from citeboard.teams.models import Team, User
-from scoring.acts.declared import ActForm, EndField, MomentField, by_organisers, long_text, with_rehearsal
-from scoring.board import manual_scores
-from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
-from scoring.board.snapshots import save_frozen_board
-from scoring.ops.undoing import take_posts_back
-from scoring.runs import confirming
+from scoring.results.board import manual_scores
+from scoring.results.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
+from scoring.results.board.snapshots import save_frozen_board
+from scoring.results.runs import confirming
 from tasks.models import ExtraTries, Phase, Season
 from tasks.seasons import phase_acts
 from tasks.submissions import run_acts

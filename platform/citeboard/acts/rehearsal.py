@@ -17,33 +17,33 @@ from django.db.models import F, Max, Model
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
+from citeboard.acts.declared import Act
 from citeboard.core import audit
 from citeboard.core.instants import written_end, written_instant
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, listed
+from citeboard.ops.undoing import note_posts
 from citeboard.teams.models import User
-from scoring.acts.declared import Act
-from scoring.board.confirming import official_since, results_of
-from scoring.board.counting import board_gold, counting_runs, unsettled
-from scoring.board.formatting import score_text
-from scoring.board.public_results import names_publicly
-from scoring.board.standings import Row, rank
-from scoring.board.who_knows import GROUPS, shared_by_split, who_knows
 from scoring.models import OF_RANKING, Evaluation, Score
-from scoring.ops.undoing import note_posts
+from scoring.results.board.confirming import official_since, results_of
+from scoring.results.board.counting import board_gold, counting_runs, unsettled
+from scoring.results.board.formatting import score_text
+from scoring.results.board.public_results import names_publicly
+from scoring.results.board.standings import Row, rank
+from scoring.results.board.who_knows import GROUPS, shared_by_split, who_knows
+from tasks.delivery.notifications.events import OF_DATES
+from tasks.delivery.notifications.wording import words_of
+from tasks.delivery.webhooks.services import holding
 from tasks.gold.content import Compared, compared
 from tasks.gold.early import WORDS, GoingOn, WouldLetOut, going_on
 from tasks.gold.secrecy import NEVER, Kind
 from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission
-from tasks.notifications.events import OF_DATES
-from tasks.notifications.wording import words_of
 from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.file.load import Loaded
 from tasks.seasons.file.plan import LoadConflicts
 from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.submissions.submit import quota
-from tasks.webhooks.services import holding
 
 #: Settings of a task or a phase from which no result follows.
 _OF_WORDS = ("title", "summary", "board", "board_from", "board_then", "shows_teams", "inputs_from")

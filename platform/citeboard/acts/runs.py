@@ -9,11 +9,11 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy as _
 
+from citeboard.acts.declared import Act, ActForm, Find
 from citeboard.teams.access import first_or_absent, team_for_lead, teams_of
 from citeboard.teams.models import User
-from scoring.acts.declared import Act, ActForm, Find
-from scoring.runs import confirming
-from scoring.runs.team_view import hides_outcome
+from scoring.results.runs import confirming
+from scoring.results.runs.team_view import hides_outcome
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions import run_acts

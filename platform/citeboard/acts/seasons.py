@@ -10,14 +10,8 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.core.models import AuditEntry
-from citeboard.core.query import whole_number
-from citeboard.core.words import counted, sentence
-from citeboard.teams.access import team_for_member
-from citeboard.teams.accounts import ProfileForm
-from citeboard.teams.models import ASKED_BY_TERMS, Team, User
-from scoring.acts import declared
-from scoring.acts.declared import (
+from citeboard.acts import declared
+from citeboard.acts.declared import (
     Act,
     ActForm,
     LinesField,
@@ -27,11 +21,18 @@ from scoring.acts.declared import (
     by_readers,
     with_rehearsal,
 )
-from scoring.background.kinds import ask_for_archive
-from scoring.ops import group_mails
-from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON, merge_teams
-from scoring.ops.undoing import take_back, to_take_back
+from citeboard.background.kinds import ask_for_archive
+from citeboard.core.models import AuditEntry
+from citeboard.core.query import whole_number
+from citeboard.core.words import counted, sentence
+from citeboard.ops import group_mails
+from citeboard.ops.merging import MAX_REASON as MAX_MERGE_REASON, merge_teams
+from citeboard.ops.undoing import take_back, to_take_back
+from citeboard.teams.access import team_for_member
+from citeboard.teams.accounts import ProfileForm
+from citeboard.teams.models import ASKED_BY_TERMS, Team, User
 from tasks import models
+from tasks.delivery.webhooks import services as webhooks
 from tasks.jobs.mails import try_again
 from tasks.models.jobs import MAX_NOTE
 from tasks.models.seasons import SEASON_DATES
@@ -45,7 +46,6 @@ from tasks.seasons.own_measures import decide_measures, measures_of_site
 from tasks.seasons.presets import A_YEAR, MAX_DAYS, Preset, clone_season, preset_for, season_from
 from tasks.submissions import run_acts
 from tasks.types import task_types
-from tasks.webhooks import services as webhooks
 
 MAX_NUMBER = 2**63 - 1
 

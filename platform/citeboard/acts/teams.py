@@ -6,11 +6,11 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy as _
 
+from citeboard.acts.declared import Act, ActForm, LinesField, by_leads, by_members
 from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.ops.merging import accept_merge, drop_proposal, propose_merge
 from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
-from scoring.acts.declared import Act, ActForm, LinesField, by_leads, by_members
-from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
 from tasks.models import JoinRequest, MergeProposal
 from tasks.registration import entries
 from tasks.seasons.access import season_for, teams_to_ask

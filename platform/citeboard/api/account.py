@@ -10,25 +10,25 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN
+from citeboard.api.operations import does, get, post
+from citeboard.api.season_settings import QueuedSerializer
+from citeboard.api.serializers import mirror, mirror_of_model, serializer
 from citeboard.core import health
 from citeboard.core.api import ABSENT
 from citeboard.core.database import SchemaState
 from citeboard.core.legal_pages import Notice, notices as notices_of_site
+from citeboard.ops import site_state
+from citeboard.ops.accounts import own_data
+from citeboard.ops.doctor import Finding
 from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
 from citeboard.teams.models import User
-from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN
-from scoring.api.operations import does, get, post
-from scoring.api.season_settings import QueuedSerializer
-from scoring.api.serializers import mirror, mirror_of_model, serializer
-from scoring.ops import site_state
-from scoring.ops.accounts import own_data
-from scoring.ops.doctor import Finding
+from tasks.delivery.notifications.reading import choices_of, choose, mark_read, notifications_of
+from tasks.delivery.notifications.wording import words_of
 from tasks.jobs.mails import MailState
 from tasks.models import MeasuresFile, Notification
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.reading import choices_of, choose, mark_read, notifications_of
-from tasks.notifications.wording import words_of
 from tasks.seasons.access import staff
 
 MAX_MARKED = 200

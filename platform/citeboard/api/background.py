@@ -11,15 +11,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core import storage
-from citeboard.core.api import CONFLICT, FORBIDDEN
-from citeboard.core.refusals import Refused
-from citeboard.core.storage.downloads import download
-from scoring.acts import gold as acts, human
-from scoring.acts.seasons import MAKE_ARCHIVE
-from scoring.api.operations import deletes, does, get, makes, post
-from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import (
+from citeboard.acts import gold as acts, human
+from citeboard.acts.seasons import MAKE_ARCHIVE
+from citeboard.api.operations import deletes, does, get, makes, post
+from citeboard.api.seasons import phase_to_organise
+from citeboard.api.serializers import (
     ProblemSerializer,
     RejectedRun,
     address,
@@ -27,7 +23,11 @@ from scoring.api.serializers import (
     names_in,
     serializer,
 )
-from scoring.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
+from citeboard.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
+from citeboard.core import storage
+from citeboard.core.api import CONFLICT, FORBIDDEN
+from citeboard.core.refusals import Refused
+from citeboard.core.storage.downloads import download
 from scoring.exchange.overview_paper import FORMS, OverviewPaper, PaperQuery
 from scoring.exchange.results import ZIP, content_type_of, file_name
 from scoring.human.ratings import sheet_csv

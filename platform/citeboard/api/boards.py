@@ -13,27 +13,32 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
+from citeboard.api.operations import get, makes, post
+from citeboard.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
+from citeboard.api.serializers import form_of, mirror, serializer, text_list, typed
 from citeboard.core.api import INVALID, JSON
 from citeboard.teams.api import person
-from scoring.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
-from scoring.api.operations import get, makes, post
-from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
-from scoring.api.serializers import form_of, mirror, serializer, text_list, typed
-from scoring.board.cache import phase_page
-from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
-from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM, Confirmation, confirmation_of, errata_for
-from scoring.board.exports import described
-from scoring.board.manual_scores import figures_of, manual_scores_of
-from scoring.board.public_results import first_places
-from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
-from scoring.board.standings import Board, Row, UnknownRules, standings
-from scoring.board.visibility import Audience, Visibility, audience_of
-from scoring.comparison.contenders import ReadQuery, SeveralQuery
-from scoring.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two, several as several_runs
 from scoring.exchange import formats
 from scoring.exchange.results import Results, content_type_of
 from scoring.metrics.base import finite
 from scoring.models import ManualMeasure
+from scoring.results.board.cache import phase_page
+from scoring.results.board.comparisons import VALUE, WAYS, Separation, Unreadable
+from scoring.results.board.confirming import (
+    MAX_TEXT as MAX_ERRATUM,
+    Confirmation,
+    confirmation_of,
+    errata_for,
+)
+from scoring.results.board.exports import described
+from scoring.results.board.manual_scores import figures_of, manual_scores_of
+from scoring.results.board.public_results import first_places
+from scoring.results.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
+from scoring.results.board.standings import Board, Row, UnknownRules, standings
+from scoring.results.board.visibility import Audience, Visibility, audience_of
+from scoring.results.comparison.contenders import ReadQuery, SeveralQuery
+from scoring.results.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two, several as several_runs
 from tasks.models import Phase, Submission
 
 RULES = OpenApiParameter("rules", str, description="A rule set; the ranking one unless said.")

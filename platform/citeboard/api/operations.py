@@ -20,14 +20,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from citeboard.acts import rehearsal as acts
+from citeboard.acts.declared import ROWS, Act, in_season, numbered
+from citeboard.api.serializers import form_of, mirror, serializer
+from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core import api
 from citeboard.core.api import readable_anywhere
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
-from scoring.acts import rehearsal as acts
-from scoring.acts.declared import ROWS, Act, in_season, numbered
-from scoring.api.serializers import form_of, mirror, serializer
-from scoring.background.kinds import ask_for_dry_runs
 from tasks.gold.content import Compared
 from tasks.gold.early import GOING_ON, GoingOn, going_on
 from tasks.gold.secrecy import Kind

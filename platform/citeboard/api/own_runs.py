@@ -13,23 +13,23 @@ from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from citeboard.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_as_tallied, visible_runs
+from citeboard.api.operations import deletes, does, get
+from citeboard.api.sending import CardForm, card_in
+from citeboard.api.serializers import Address, ProblemSerializer, mirror, serializer, typed
 from citeboard.core import storage
 from citeboard.core.api import FORBIDDEN, JSON, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.query import Listed
 from citeboard.core.storage.downloads import download
 from citeboard.teams.models import Team
-from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_as_tallied, visible_runs
-from scoring.api.operations import deletes, does, get
-from scoring.api.sending import CardForm, card_in
-from scoring.api.serializers import Address, ProblemSerializer, mirror, serializer, typed
-from scoring.board.differences import hidden_of
-from scoring.board.visibility import Audience, audience_of, frozen_at, may_see_scores
 from scoring.metrics import Metric, known_metric, names_by
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
-from scoring.runs.progress import expected_wait
-from scoring.runs.results import latest_evaluations
-from scoring.runs.team_view import Event, as_told, events, hides_outcome
+from scoring.results.board.differences import hidden_of
+from scoring.results.board.visibility import Audience, audience_of, frozen_at, may_see_scores
+from scoring.results.runs.progress import expected_wait
+from scoring.results.runs.results import latest_evaluations
+from scoring.results.runs.team_view import Event, as_told, events, hides_outcome
 from tasks.jobs.queue_choice import place_in_queue, with_progress
 from tasks.jobs.tallies import number_of_runs
 from tasks.models import Submission

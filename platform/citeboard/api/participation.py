@@ -9,17 +9,17 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
+from citeboard.acts import phases as phase_acts, seasons as acts
+from citeboard.acts.runs import CONFIRM, CONTEST
+from citeboard.api.operations import deletes, does, get, makes, post
+from citeboard.api.own_runs import RUN_CHANGED
+from citeboard.api.seasons import END, ExtraTriesSerializer, phase_to_organise
+from citeboard.api.serializers import form_of, mirror_of_model, serializer, text_list
 from citeboard.core.api import FORBIDDEN
 from citeboard.teams.api import person
 from citeboard.teams.models import Team, User
-from scoring.acts import phases as phase_acts, seasons as acts
-from scoring.acts.runs import CONFIRM, CONTEST
-from scoring.api.operations import deletes, does, get, makes, post
-from scoring.api.own_runs import RUN_CHANGED
-from scoring.api.seasons import END, ExtraTriesSerializer, phase_to_organise
-from scoring.api.serializers import form_of, mirror_of_model, serializer, text_list
-from scoring.board.confirming import Result, official_since, results_of
 from scoring.models import ResultConfirmation
+from scoring.results.board.confirming import Result, official_since, results_of
 from tasks import models
 from tasks.models import ExtraTries, Phase
 from tasks.registration import entries

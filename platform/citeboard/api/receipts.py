@@ -11,14 +11,14 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from scoring.api.operations import get
-from scoring.api.own_runs import printed_evaluations
-from scoring.api.serializers import mirror_of_model, serializer
-from scoring.board import visibility
-from scoring.board.standings import standing_of
+from citeboard.api.operations import get
+from citeboard.api.own_runs import printed_evaluations
+from citeboard.api.serializers import mirror_of_model, serializer
 from scoring.models import LogEntry, Receipt
 from scoring.offline.receipts import FIELDS, FORMAT, VERSION
 from scoring.receipts import log
+from scoring.results.board import visibility
+from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
 #: What a team may know of a run that has been scored although its scores are not shown.

@@ -8,22 +8,22 @@ from django.http import FileResponse, StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from citeboard.acts import seasons as acts
+from citeboard.acts.declared import in_season
+from citeboard.api.operations import deletes, does, get, makes
+from citeboard.api.seasons import phase_to_organise
+from citeboard.api.serializers import mirror, mirror_of_model, serializer
 from citeboard.core.actions import MAX_WORDS
 from citeboard.core.api import INVALID
 from citeboard.core.models import AuditEntry
-from scoring.acts import seasons as acts
-from scoring.acts.declared import in_season
-from scoring.api.operations import deletes, does, get, makes
-from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import mirror, mirror_of_model, serializer
-from scoring.board.standings import standings
+from citeboard.ops import season_progress
+from citeboard.ops.season_progress import acknowledged, failed_rescorings, failed_runs
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv
-from scoring.ops import season_progress
-from scoring.ops.season_progress import acknowledged, failed_rescorings, failed_runs
+from scoring.results.board.standings import standings
+from tasks.delivery.webhooks.services import secret_of
 from tasks.models import Acknowledgement, Delivery, Organiser, Phase, Season, Submission, Webhook
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
-from tasks.webhooks.services import secret_of
 
 #: The newest failures of each kind; the page of runs has all.
 MAX_LISTED = 200

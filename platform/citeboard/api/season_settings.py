@@ -11,19 +11,15 @@ from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api import ABSENT
-from citeboard.core.refusals import Refused
-from citeboard.teams.api import person
-from citeboard.teams.models import User
-from scoring.acts import gold as acts
-from scoring.acts.declared import numbered
-from scoring.acts.declaring import DECLARE, DECLARE_ANEW
-from scoring.acts.launching import COMPUTE_FIRST, TEST_MAIL
-from scoring.acts.rehearsal import done, perform, rehearsed, rehearsed_load
-from scoring.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
-from scoring.api import operations
-from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import (
+from citeboard.acts import gold as acts
+from citeboard.acts.declared import numbered
+from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
+from citeboard.acts.launching import COMPUTE_FIRST, TEST_MAIL
+from citeboard.acts.rehearsal import done, perform, rehearsed, rehearsed_load
+from citeboard.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
+from citeboard.api import operations
+from citeboard.api.seasons import phase_to_organise
+from citeboard.api.serializers import (
     ObjectField,
     RejectedRun,
     mirror,
@@ -32,7 +28,11 @@ from scoring.api.serializers import (
     serializer,
     text_list,
 )
-from scoring.ops.pruning import delete_season
+from citeboard.core.api import ABSENT
+from citeboard.core.refusals import Refused
+from citeboard.ops.pruning import delete_season
+from citeboard.teams.api import person
+from citeboard.teams.models import User
 from scoring.worker.rescoring import Progress, progress
 from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import creator_of_seasons, season_to_organise

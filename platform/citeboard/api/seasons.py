@@ -13,14 +13,14 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from scoring.acts.declared import numbered
-from scoring.api.operations import LetOutSerializer, get
-from scoring.api.serializers import Address, address, mirror_of_model, serializer, text_list, typed
-from scoring.board.exports import overall_values
-from scoring.board.public_results import Placing, overall as overall_table, public_first_places
+from citeboard.acts.declared import numbered
+from citeboard.api.operations import LetOutSerializer, get
+from citeboard.api.serializers import Address, address, mirror_of_model, serializer, text_list, typed
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
-from scoring.publications.published import described_results, published_of
+from scoring.results.board.exports import overall_values
+from scoring.results.board.public_results import Placing, overall as overall_table, public_first_places
+from scoring.results.publications.published import described_results, published_of
 from tasks.gold.early import kept_back
 from tasks.gold.secrecy import own_runs_show, with_gold, with_phases
 from tasks.models import ExtraTries, Gold, Phase, Season, Task

@@ -11,15 +11,22 @@ from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.api.operations import post
+from citeboard.api.seasons import phase_for_reader
+from citeboard.api.serializers import (
+    REJECTED,
+    ProblemSerializer,
+    address,
+    names_in,
+    optional_text,
+    serializer,
+)
 from citeboard.core.api import FORBIDDEN, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from citeboard.teams.models import Team
-from scoring.api.operations import post
-from scoring.api.seasons import phase_for_reader
-from scoring.api.serializers import REJECTED, ProblemSerializer, address, names_in, optional_text, serializer
-from scoring.runs.team_view import as_told
+from scoring.results.runs.team_view import as_told
 from tasks.models import LateReading, Phase, Season, Submission
 from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs, season_for

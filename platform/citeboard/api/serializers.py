@@ -18,10 +18,10 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.request import Request
 
+from citeboard.acts import declared
+from citeboard.acts.declared import ActForm
 from citeboard.core.instants import MAX_LENGTH, WITHOUT_END, NoInstant, read_end, read_instant
 from citeboard.core.words import sentence
-from scoring.acts import declared
-from scoring.acts.declared import ActForm
 from tasks.types import Problem
 
 AnySerializer = type[serializers.Serializer[Any]]

@@ -11,14 +11,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.acts import seasons as season_acts, teams as acts
+from citeboard.api.operations import deletes, does, get, makes, post
+from citeboard.api.serializers import Address, address, mirror_of_model, serializer
 from citeboard.teams.access import members_in_order, team_for_lead, team_for_member, teams_of
 from citeboard.teams.api import person
 from citeboard.teams.membership import decline_mailed, mailed_invitation_for, secret_of
 from citeboard.teams.models import MailedInvitation, Membership, Team
-from scoring.acts import seasons as season_acts, teams as acts
-from scoring.api.operations import deletes, does, get, makes, post
-from scoring.api.serializers import Address, address, mirror_of_model, serializer
-from scoring.board.public_results import public_system, public_team
+from scoring.results.board.public_results import public_system, public_team
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals

@@ -1,4 +1,4 @@
-from scoring.api import (  # noqa: F401  (importing them declares their operations)
+from citeboard.api import (  # noqa: F401  (importing them declares their operations)
     account,
     background,
     boards,

@@ -20,13 +20,10 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from citeboard.api.own_runs import printed_evaluations
+from citeboard.api.receipts import receipts_of
+from citeboard.background.kinds import Outcome, told
 from citeboard.core import storage
-from scoring.api.own_runs import printed_evaluations
-from scoring.api.receipts import receipts_of
-from scoring.background.kinds import Outcome, told
-from scoring.board import charts, exports, manual_scores
-from scoring.board.standings import Board, Cell, Row, standings
-from scoring.board.visibility import Audience, Visibility, shows_teams
 from scoring.distribution.backend import wheel
 from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
@@ -34,6 +31,9 @@ from scoring.metrics.entailment import stored_model
 from scoring.models import BackgroundJob, Comparison, EntailmentModel, Evaluation
 from scoring.offline import compare, verify
 from scoring.receipts import log
+from scoring.results.board import charts, exports, manual_scores
+from scoring.results.board.standings import Board, Cell, Row, standings
+from scoring.results.board.visibility import Audience, Visibility, shows_teams
 from scoring.worker import background, entailment_labels, local_copies
 from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task

@@ -25,14 +25,14 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
-from scoring.board import visibility
-from scoring.board.formatting import shown
-from scoring.board.standings import Board, Row, standings
 from scoring.exchange import figure_files, overview_paper
 from scoring.exchange.overview_paper import OverviewPaper
 from scoring.human.claim_review import judged_evaluation, keep_file, read_agreement
 from scoring.human.sheets import SheetRefused, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
+from scoring.results.board import visibility
+from scoring.results.board.formatting import shown
+from scoring.results.board.standings import Board, Row, standings
 from scoring.worker import background
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.child import RunFailed

@@ -3,10 +3,10 @@ from collections.abc import Callable
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 
+from citeboard.background import kinds
 from citeboard.core import storage, words
 from citeboard.core.confined.turns import PoolFull
 from citeboard.teams.models import User
-from scoring.background import kinds
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
 from scoring.worker import background, child, local_copies
@@ -24,7 +24,7 @@ PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
     # In a room above, which is called by its name.
-    Kind.ARCHIVE: lambda job, by: import_string("scoring.archive.write.prepared_archive")(job),
+    Kind.ARCHIVE: lambda job, by: import_string("citeboard.archive.write.prepared_archive")(job),
 }
 
 #: Stored in English; the page of the job translates them.

@@ -17,14 +17,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from citeboard.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, System, chance, of_split
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
-from scoring.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, System, chance, of_split
 from scoring.human import outcome, ratings, sheets
 from scoring.models import HIGHEST, LOWEST, Sheet, SheetText
 from scoring.worker import baseline_runs, entailment_labels
+from tasks.delivery.notifications.reading import choose
 from tasks.models import Organiser, Phase, Registration, Season, Submission
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.reading import choose
 from tasks.registration.entries import draw_alias
 from tasks.seasons.file import load, plan
 from tasks.submissions.submit import submit_run

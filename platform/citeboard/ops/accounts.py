@@ -18,7 +18,7 @@ from citeboard.teams.membership import hand_over, locked, revoke_invitation
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 from scoring.models import Annotator, Rating, ResultConfirmation
 from tasks import models
-from tasks.notifications.events import forget
+from tasks.delivery.notifications.events import forget
 
 _USER = "teams.user"
 

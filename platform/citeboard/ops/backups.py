@@ -32,12 +32,12 @@ from citeboard.core import storage
 from citeboard.core.database import schema_state, unknown_migrations
 from citeboard.core.models import note_done
 from citeboard.core.release import release
+from citeboard.ops.pruning import NamedFile, named_files
 from citeboard.teams.models import Team, User
-from scoring.board.standings import Board, standings
-from scoring.board.visibility import Audience
 from scoring.exchange.mounted import FOLDER as ARCHIVES, mounted_archives
 from scoring.models import BoardOrder
-from scoring.ops.pruning import NamedFile, named_files
+from scoring.results.board.standings import Board, standings
+from scoring.results.board.visibility import Audience
 from tasks.jobs import tallies
 from tasks.models import Phase, Season
 

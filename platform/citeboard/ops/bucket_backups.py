@@ -13,7 +13,7 @@ from django.core.files import File
 from django.core.files.storage import storages
 
 from citeboard.core.env import backend, bucket_at
-from scoring.ops.backups import MANIFEST, BackupRefused, read_manifest
+from citeboard.ops.backups import MANIFEST, BackupRefused, read_manifest
 
 CONTENTS, MOMENTS = "contents", "moments"
 

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.core.words import listed
+from citeboard.ops.undoing import POSTS, TAKEN_BACK
 from citeboard.teams.models import Membership, Team, User
-from scoring.board.confirming import results_of
-from scoring.ops.undoing import POSTS, TAKEN_BACK
+from scoring.results.board.confirming import results_of
+from tasks.delivery.notifications.events import tell_mailed
 from tasks.models import Job, Notification, Phase, Registration, Season, Submission
-from tasks.notifications.events import tell_mailed
 
 ACTION = "teams-mailed"
 MAX_SUBJECT, MAX_TEXT, MAX_LISTED = 120, 4000, 50

@@ -12,12 +12,12 @@ from citeboard.core.words import counted
 from citeboard.teams.membership import add_member, locked
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Evaluation
+from tasks.delivery.notifications.events import forget, tell_merge_asked, tell_merged
 from tasks.gold.early import Early, go_on, not_free_yet
 from tasks.gold.secrecy import Kind, looked_up, shows_scores
 from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
 from tasks.models.registrations import name_to_others
 from tasks.models.seasons import bump_versions
-from tasks.notifications.events import forget, tell_merge_asked, tell_merged
 from tasks.registration.entries import EntryRefused, check_joining, check_size
 from tasks.submissions.submit import counted_runs
 

@@ -27,11 +27,12 @@ from citeboard.core.words import counted
 from citeboard.teams.membership import forget_invitations
 from citeboard.teams.models import User
 from scoring import models
-from scoring.board import comparison_state as board_orders, leak_budget, snapshots
 from scoring.receipts import log as receipts
-from scoring.runs.confirming import ask_to_confirm
+from scoring.results.board import comparison_state as board_orders, leak_budget, snapshots
+from scoring.results.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
 from scoring.worker.local_copies import remove_leftovers
+from tasks.delivery.notifications.events import remind_of_deadlines
 from tasks.gold.content import read_contents
 from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.engine import orphaned
@@ -40,7 +41,6 @@ from tasks.jobs.mails import send_mails
 from tasks.jobs.sweeper import sweep
 from tasks.models import Delivery, Gold, Job, Notification, Season, Submission
 from tasks.models.notifications import Kind
-from tasks.notifications.events import remind_of_deadlines
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
 #: Rows that one transaction removes, so that nobody waits long for it.

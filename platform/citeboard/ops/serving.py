@@ -23,7 +23,7 @@ from citeboard.core.database import UnusableSchema, database_now, refuse_unusabl
 from citeboard.core.door import CROWD
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
 from citeboard.core.processes import ProcessGroup
-from scoring.ops.pruning import attempt, post_until, sweep_all
+from citeboard.ops.pruning import attempt, post_until, sweep_all
 from tasks.jobs.engine import end_leases, wake_again
 from tasks.jobs.queue_choice import Watchdog, forget_group
 from tasks.jobs.sweeper import sweep
@@ -40,7 +40,7 @@ MAX_FAILURES = 5  # starts in a row that come to nothing, until all is ended
 #: A file of the work folder, touched after each look at the workers; scripts/healthcheck.py looks at it.
 SIGN = "workers-watched"
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 log = logging.getLogger(__name__)
 

@@ -25,9 +25,9 @@ from citeboard.core.instruments import SHARED_FOLDER
 from citeboard.core.models import SchemaEpoch, last_done
 from citeboard.core.processes import host_of
 from citeboard.core.release import release
+from citeboard.ops.backups import BACKUP
+from citeboard.ops.doctor import Finding, examine
 from scoring.distribution.backend import version
-from scoring.ops.backups import BACKUP
-from scoring.ops.doctor import Finding, examine
 from tasks.jobs import tallies
 from tasks.jobs.mails import MailState, mail_state
 from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved

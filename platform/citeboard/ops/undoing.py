@@ -13,19 +13,19 @@ from django.utils.translation import gettext as _, ngettext
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
+from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
 from scoring.models import Evaluation
-from scoring.ops.pruning import delete_season
 from scoring.worker.declaring import DECLARED_ANEW, declare_as_before
+from tasks.delivery.notifications.events import OF_DATES
+from tasks.delivery.webhooks.services import TO_TAKE_BACK, holding
 from tasks.gold.early import nothing_early
 from tasks.jobs.leases import rescore
 from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission, Task, Terms
 from tasks.models.seasons import bump_version
-from tasks.notifications.events import OF_DATES
 from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
 from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
-from tasks.webhooks.services import TO_TAKE_BACK, holding
 
 #: The action of an entry that took another back, which is its subject.
 TAKEN_BACK = "taken-back"

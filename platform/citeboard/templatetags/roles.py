@@ -5,10 +5,10 @@ import datetime as dt
 from django import template
 
 from citeboard.core.models import AuditEntry
-from scoring.ops.undoing import to_take_back
+from citeboard.ops.undoing import to_take_back
+from tasks.delivery.webhooks.services import TO_TAKE_BACK
 from tasks.models import Season
 from tasks.seasons.access import may_organise
-from tasks.webhooks.services import TO_TAKE_BACK
 
 register = template.Library()
 

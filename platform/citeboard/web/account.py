@@ -21,20 +21,20 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
+from citeboard.background.kinds import begun_from, job_for, outcome_of, waits_for
 from citeboard.core.query import whole_number
 from citeboard.core.words import counted, sentence
+from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams import access, accounts
 from citeboard.teams.membership import invitations_for, mailed_secret
 from citeboard.teams.models import Membership, User
-from scoring.background.kinds import begun_from, job_for, outcome_of, waits_for
-from scoring.ops.accounts import delete_account, own_data
-from scoring.runs.team_view import as_told
-from scoring.web.pages import Answer, leaf, private, refusals_at, signed_in
+from citeboard.web.pages import Answer, leaf, private, refusals_at, signed_in
+from scoring.results.runs.team_view import as_told
 from scoring.worker.background import State
+from tasks.delivery.notifications import reading, wording
+from tasks.delivery.notifications.reading import unsubscribe as end_mails
 from tasks.models import Phase, Registration, Submission
 from tasks.models.notifications import Channel
-from tasks.notifications import reading, wording
-from tasks.notifications.reading import unsubscribe as end_mails
 from tasks.seasons.organisers import is_awaited, make_first_organiser
 
 log = logging.getLogger(__name__)

@@ -10,12 +10,12 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
+from citeboard.acts.human import RATE, OwnRatingsForm, annotator_of
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.acts.human import RATE, OwnRatingsForm, annotator_of
+from citeboard.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
 from scoring.human.ratings import Given, RatingsRefused, save_ratings, sheet_csv, texts_for
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, SheetInstance, SheetText
-from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
 
 #: How the texts of an instance are called, in their shuffled order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -19,12 +19,12 @@ from drf_spectacular.generators import SchemaGenerator
 
 from citeboard.core.markdown import groups, guides, search
 from citeboard.core.middleware import ENGLISH
+from citeboard.web.pages import leaf
 from scoring.distribution.backend import wheel
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import LogEntry, SigningKey
 from scoring.receipts import log
 from scoring.receipts.log import why_lost
-from scoring.web.pages import leaf
 
 #: The guide below which all operations stand.
 API = "api"

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.teams.api import asking_user
-from scoring.board import cache, visibility
-from scoring.board.standings import standings
+from citeboard.web.pages import Answer, task_readers
 from scoring.exchange import data_sets, feeds, linked_data, mounted
 from scoring.exchange.results import place, site_address
 from scoring.models import Paper
-from scoring.web.pages import Answer, task_readers
+from scoring.results.board import cache, visibility
+from scoring.results.board.standings import standings
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 

@@ -11,11 +11,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from citeboard.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN, ReportForm
 from citeboard.core.checks import is_loopback
+from citeboard.ops.site_state import exposition, site_state
 from citeboard.teams.models import User
-from scoring.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN, ReportForm
-from scoring.ops.site_state import exposition, site_state
-from scoring.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
+from citeboard.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
 from tasks.models import MeasuresFile, Report
 from tasks.seasons import announcements, own_measures
 

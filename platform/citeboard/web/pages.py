@@ -22,19 +22,19 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from citeboard.acts.declared import ROWS, Act, Find
+from citeboard.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
+from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core.legal_pages import notices
 from citeboard.core.refusals import Refused
 from citeboard.core.release import release
 from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_lead, team_for_member
 from citeboard.teams.models import User
-from scoring.acts.declared import ROWS, Act, Find
-from scoring.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
-from scoring.background.kinds import ask_for_dry_runs
-from scoring.board.cache import SECONDS, digest_of
-from scoring.board.formatting import name_as
 from scoring.exchange.results import content_type_of
 from scoring.models import BackgroundJob
+from scoring.results.board.cache import SECONDS, digest_of
+from scoring.results.board.formatting import name_as
 from tasks.gold.early import GOING_ON, SHOWN, GoingOn, WouldLetOut, ask_first, asked_again, going_on
 from tasks.models import Phase, Season, Task
 from tasks.seasons import access

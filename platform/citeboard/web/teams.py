@@ -15,19 +15,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from citeboard.acts import seasons as acts, teams as team_acts
 from citeboard.core import plain_text, refusals
 from citeboard.core.words import sentence
 from citeboard.teams import access, membership, models
-from scoring.acts import seasons as acts, teams as team_acts
-from scoring.board import counting, visibility
-from scoring.board.charts import history
-from scoring.board.formatting import interval, metric_label, score_text
-from scoring.board.public_results import PublicTeam, Result, public_system, public_team
+from citeboard.web import pages
 from scoring.exchange.feeds import ATOM, system_feed, team_feed
 from scoring.exchange.season_runs import ranking_scores
 from scoring.figures import Measured
-from scoring.runs.team_view import as_told
-from scoring.web import pages
+from scoring.results.board import counting, visibility
+from scoring.results.board.charts import history
+from scoring.results.board.formatting import interval, metric_label, score_text
+from scoring.results.board.public_results import PublicTeam, Result, public_system, public_team
+from scoring.results.runs.team_view import as_told
 from tasks.gold.secrecy import shows_scores
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.registration.entries import MAX_MESSAGE, TermsFirst, any_invitation, join_team, waiting_requests

@@ -2,14 +2,14 @@
 
 from django.urls import include, path
 
-from scoring.acts.runs import CHANGES
+from citeboard.acts.runs import CHANGES
+from citeboard.web import account, annotate, guides, harvesting, operate, teams
+from citeboard.web.boards import board, classes, files, sections, standing
+from citeboard.web.organise import urls as organise
+from citeboard.web.pages import in_forms, page
+from citeboard.web.runs import compare, instances, submission, upload
+from citeboard.web.seasons import messages, overview, papers, trying
 from scoring.exchange.formats import FORMATS
-from scoring.web import account, annotate, guides, harvesting, operate, teams
-from scoring.web.boards import board, classes, files, sections, standing
-from scoring.web.organise import urls as organise
-from scoring.web.pages import in_forms, page
-from scoring.web.runs import compare, instances, submission, upload
-from scoring.web.seasons import messages, overview, papers, trying
 
 of_phase = [
     page("", board.board, "board"),

@@ -14,11 +14,11 @@ from django.utils.translation import get_language
 from citeboard.core import instruments
 from citeboard.core.release import release
 from citeboard.teams.models import User
-from scoring.board.counting import organisers_in_teams
-from scoring.board.visibility import Audience, hides_activity, is_public
+from scoring.results.board.counting import organisers_in_teams
+from scoring.results.board.visibility import Audience, hides_activity, is_public
+from tasks.delivery.notifications.reading import unread
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
-from tasks.notifications.reading import unread
 
 SECONDS = 3600
 HTML = "text/html; charset=utf-8"

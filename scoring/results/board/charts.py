@@ -8,17 +8,6 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board.differences import ClassTable, System
-from scoring.board.formatting import (
-    class_label,
-    decimals,
-    dimension_label,
-    metric_label,
-    shown,
-    with_interval,
-)
-from scoring.board.manual_scores import TeamReported
-from scoring.board.standings import Board, Cell, Column, Row
 from scoring.figures import (
     Axis,
     Bars,
@@ -32,6 +21,17 @@ from scoring.figures import (
     bounds_of,
 )
 from scoring.figures.description import MAX_SERIES
+from scoring.results.board.differences import ClassTable, System
+from scoring.results.board.formatting import (
+    class_label,
+    decimals,
+    dimension_label,
+    metric_label,
+    shown,
+    with_interval,
+)
+from scoring.results.board.manual_scores import TeamReported
+from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.finding import finding
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from citeboard.core import database, storage
 from citeboard.core.release import release
 from citeboard.core.words import counted, in_decimals, listed, thousands
-from scoring.board.comparison_state import order_of
-from scoring.board.formatting import metric_label, shown
 from scoring.metrics import Metric, base, metrics_of
 from scoring.metrics.base import Floats
 from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
+from scoring.results.board.comparison_state import order_of
+from scoring.results.board.formatting import metric_label, shown
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 

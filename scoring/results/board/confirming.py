@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _, ngettext
 from citeboard.core import audit, middleware, plain_text
 from citeboard.core.words import counted
 from citeboard.teams.models import User
-from scoring.board.counting import CountingRun, board_gold, counting_runs
-from scoring.board.standings import Board, significant
-from scoring.board.visibility import Audience, Visibility, shows_run_counts, visibility_of
 from scoring.models import ResultConfirmation, Score
+from scoring.results.board.counting import CountingRun, board_gold, counting_runs
+from scoring.results.board.standings import Board, significant
+from scoring.results.board.visibility import Audience, Visibility, shows_run_counts, visibility_of
 from tasks.gold.secrecy import shows_scores
 from tasks.models import Gold, Phase, Submission, seasons
 from tasks.seasons.phase_acts import locked_phase

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 from django.core.cache import caches
 
 from citeboard.core.database import Prepared
-from scoring.board.cache import SECONDS
-from scoring.board.formatting import shown
-from scoring.board.query import BoardQuery
-from scoring.board.standings import Board, Row
-from scoring.board.visibility import Audience, may_see_instances
 from scoring.metrics import OF_LABELS, names_by
 from scoring.models import OF_SMALL_CLASS, Breakdown, class_numbers
+from scoring.results.board.cache import SECONDS
+from scoring.results.board.formatting import shown
+from scoring.results.board.query import BoardQuery
+from scoring.results.board.standings import Board, Row
+from scoring.results.board.visibility import Audience, may_see_instances
 from scoring.stats.breakdown import CROSSED, NO_CLASS
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, run_cards

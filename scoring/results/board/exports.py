@@ -8,11 +8,11 @@ from typing import Any
 
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
-from scoring.board import confirming, public_results, query
-from scoring.board.differences import ClassTable, System, class_table, classes_of, metrics_of
-from scoring.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
-from scoring.board.manual_scores import ManualScores, manual_scores_of, written
-from scoring.board.standings import Board, Row
+from scoring.results.board import confirming, public_results, query
+from scoring.results.board.differences import ClassTable, System, class_table, classes_of, metrics_of
+from scoring.results.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
+from scoring.results.board.manual_scores import ManualScores, manual_scores_of, written
+from scoring.results.board.standings import Board, Row
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from scoring.board.formatting import metric_label, shown
-from scoring.board.standings import Board, Row, standings
-from scoring.board.visibility import Audience
 from scoring.models import Evaluation
+from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.visibility import Audience
 from tasks.models import Gold, Phase, Submission
 
 

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted
-from scoring.board.formatting import with_interval
 from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, JudgedRun, Sheet
+from scoring.results.board.formatting import with_interval
 from scoring.stats.people_and_labels import RATINGS
 from tasks.models import Phase
 

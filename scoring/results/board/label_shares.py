@@ -11,9 +11,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.release import release
 from citeboard.core.words import listed
-from scoring.board.charts import value_axis
-from scoring.board.comparisons import Unreadable, statistics_of
-from scoring.board.formatting import shown
 from scoring.figures import Bars, HeatMap, Measured, Series
 from scoring.metrics import base, known_metric, metrics_of, of_labels
 from scoring.metrics.discourse import (
@@ -28,6 +25,9 @@ from scoring.metrics.discourse import (
     text_counts,
 )
 from scoring.models import Evaluation
+from scoring.results.board.charts import value_axis
+from scoring.results.board.comparisons import Unreadable, statistics_of
+from scoring.results.board.formatting import shown
 from tasks.types import TaskType
 
 

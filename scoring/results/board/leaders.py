@@ -10,11 +10,11 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from scoring.board.comparisons import AT_A_TIME, MAX_ROWS, StatisticsAway, Unreadable, statistics_of
-from scoring.board.standings import Board, Row
 from scoring.metrics import OF_LABELS, Metric, known_metric, metrics_by
 from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
 from scoring.offline import compare, evaluate
+from scoring.results.board.comparisons import AT_A_TIME, MAX_ROWS, StatisticsAway, Unreadable, statistics_of
+from scoring.results.board.standings import Board, Row
 from scoring.stats.breakdown import classes
 from scoring.stats.significance import ALPHA, SEED, holm, randomisation_tests, trials_for
 

@@ -12,10 +12,10 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.words import counted, thousands
-from scoring.board import differences, visibility
-from scoring.board.counting import board_gold
-from scoring.board.standings import month_of, rank, standings
 from scoring.models import Evaluation, MonthlyRanks
+from scoring.results.board import differences, visibility
+from scoring.results.board.counting import board_gold
+from scoring.results.board.standings import month_of, rank, standings
 from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told, ranks_a_year
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, Phase, seasons

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, plain_text
 from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
-from scoring.board.standings import Board, Row, standings
-from scoring.board.visibility import Visibility
 from scoring.models import ManualMeasure, ManualScore
+from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.visibility import Visibility
 from tasks.models import Phase, Submission, TeamFigure, seasons
 from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from citeboard.core.database import Prepared
-from scoring.board import standings, visibility
+from scoring.results.board import standings, visibility
 from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise

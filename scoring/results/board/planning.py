@@ -9,9 +9,9 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import thousands
-from scoring.board import formatting, visibility
-from scoring.board.comparisons import GoldPower, counted_units, gold_power
 from scoring.figures import Axis, Measured, Point, PointSeries, Scatter
+from scoring.results.board import formatting, visibility
+from scoring.results.board.comparisons import GoldPower, counted_units, gold_power
 from scoring.stats.significance import CHANCE, power, units_needed
 from tasks.models import Gold, Phase, Season
 

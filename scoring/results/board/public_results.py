@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from citeboard.core.release import release
 from citeboard.teams import access, models
-from scoring.board.cache import SECONDS
-from scoring.board.comparisons import told_apart
-from scoring.board.formatting import interval, metric_label, ranks, shown
-from scoring.board.standings import WITH_ORGANISER, Board, Cell, Column, Row, standings
-from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from scoring.models import Evaluation
+from scoring.results.board.cache import SECONDS
+from scoring.results.board.comparisons import told_apart
+from scoring.results.board.formatting import interval, metric_label, ranks, shown
+from scoring.results.board.standings import WITH_ORGANISER, Board, Cell, Column, Row, standings
+from scoring.results.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from tasks.gold.secrecy import looked_up
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries

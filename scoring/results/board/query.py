@@ -15,9 +15,9 @@ from citeboard.core.query import (
     text_from,
     texts_from,
 )
-from scoring.board.comparisons import VALUE, WAYS
-from scoring.board.standings import Board, Column, Row, UnknownRules, standings
-from scoring.board.visibility import Audience, Visibility
+from scoring.results.board.comparisons import VALUE, WAYS
+from scoring.results.board.standings import Board, Column, Row, UnknownRules, standings
+from scoring.results.board.visibility import Audience, Visibility
 from tasks.models import Gold, Phase, run_cards
 
 RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"

@@ -6,11 +6,12 @@ from django.utils import translation
 from django.utils.timezone import now
 
 from citeboard.core.middleware import ENGLISH
-from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, is_being_released
-from scoring.board.exports import as_json
-from scoring.board.manual_scores import figures_of
-from scoring.board.standings import Board, standings
-from scoring.board.visibility import (
+from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
+from scoring.results.board.counting import CountingRun, board_gold, counting_runs, gold_at, is_being_released
+from scoring.results.board.exports import as_json
+from scoring.results.board.manual_scores import figures_of
+from scoring.results.board.standings import Board, standings
+from scoring.results.board.visibility import (
     Audience,
     Visibility,
     audience_of,
@@ -19,7 +20,6 @@ from scoring.board.visibility import (
     visibility_by_settings,
     visibility_of,
 )
-from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
 from tasks.models import Gold, Phase, Submission, seasons
 
 #: Runs in these states will change the board; one that waits for labels may do so for good.

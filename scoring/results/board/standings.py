@@ -13,13 +13,13 @@ from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.teams.access import teams_of
-from scoring.board import formatting, visibility as visible
-from scoring.board.cache import SECONDS, digest_of, phase_facts
-from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
-from scoring.board.counting import CountingRun, board_gold, counting_runs, gold_at, scores_of
-from scoring.board.human_columns import human_columns
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import MonthlyRanks, Score, Signature, Withheld
+from scoring.results.board import formatting, visibility as visible
+from scoring.results.board.cache import SECONDS, digest_of, phase_facts
+from scoring.results.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
+from scoring.results.board.counting import CountingRun, board_gold, counting_runs, gold_at, scores_of
+from scoring.results.board.human_columns import human_columns
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of

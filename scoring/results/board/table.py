@@ -14,12 +14,12 @@ from django.utils.translation import get_language, gettext as _, gettext_noop
 
 from citeboard.core.instants import MONTHS
 from citeboard.core.words import in_decimals
-from scoring.board.cache import SECONDS, digest_of
-from scoring.board.comparisons import SIGNIFICANCE
-from scoring.board.formatting import MINUS, decimals, metric_label, shown
-from scoring.board.query import DATE, RANK, SYSTEM, BoardQuery
-from scoring.board.standings import HUMAN_COLUMNS, Board, Cell, Column, Row
 from scoring.models import Comparison
+from scoring.results.board.cache import SECONDS, digest_of
+from scoring.results.board.comparisons import SIGNIFICANCE
+from scoring.results.board.formatting import MINUS, decimals, metric_label, shown
+from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
+from scoring.results.board.standings import HUMAN_COLUMNS, Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
 #: How a column is sorted at first, and when it is turned round.

@@ -7,8 +7,8 @@ from enum import StrEnum
 from django.db import connection
 
 from citeboard.teams.models import Membership, Team, User
-from scoring.board.counting import is_being_released
 from scoring.models import Annotator, Evaluation
+from scoring.results.board.counting import is_being_released
 from tasks.gold.secrecy import Kind, inputs_are_free, secrecy_of, shows_scores as shows_own_scores
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, TermsAcceptance
 

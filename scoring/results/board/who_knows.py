@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from scoring.board.leak_budget import Budget, budget_of
 from scoring.models import Sheet
+from scoring.results.board.leak_budget import Budget, budget_of
 from tasks.gold.early import WORDS
 from tasks.gold.secrecy import NEVER, Kind, looked_up, secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season, Task

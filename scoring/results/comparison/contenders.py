@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.query import Query, number_from, numbers_from, search_from, switch_from, text_from
 from citeboard.teams.access import teams_of
-from scoring.board.standings import Board
-from scoring.board.visibility import may_see_scores
 from scoring.models import Evaluation
+from scoring.results.board.standings import Board
+from scoring.results.board.visibility import may_see_scores
 from tasks.models import Submission
 
 #: Of a team's own runs, those that a list offers.

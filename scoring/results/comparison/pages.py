@@ -4,13 +4,20 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board import differences, formatting
-from scoring.board.formatting import dimension_label, metric_label
-from scoring.board.visibility import Audience
-from scoring.comparison.contenders import CompareQuery
-from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics.entailment import with_labels
+from scoring.results.board import differences, formatting
+from scoring.results.board.formatting import dimension_label, metric_label
+from scoring.results.board.visibility import Audience
+from scoring.results.comparison.contenders import CompareQuery
+from scoring.results.comparison.paired_scores import (
+    ClassDifference,
+    Told,
+    Two,
+    by_class,
+    differing,
+    dimensions,
+)
 from scoring.stats import jackknife, signature, significance
 from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options

@@ -12,12 +12,12 @@ from django.core.cache import caches
 from numpy.typing import NDArray
 
 from citeboard.core.release import release
-from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
-from scoring.board.differences import natural_order
 from scoring.metrics import Metric, base, known_metric, metrics_by, metrics_of_instances
 from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
+from scoring.results.board.comparisons import open_statistics, reading_failed, statistics_of
+from scoring.results.board.differences import natural_order
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
 from scoring.stats.jackknife import ROUNDING
 from scoring.stats.significance import SEED, difference_interval, trials_for

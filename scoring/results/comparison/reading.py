@@ -17,16 +17,16 @@ from django.http import Http404
 from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
-from scoring.board import standings, visibility
-from scoring.board.comparisons import open_statistics, reading_failed, statistics_of
-from scoring.board.differences import hidden_classes, natural_order
-from scoring.board.open_gold import may_have_gold, open_run
-from scoring.board.query import board_of
-from scoring.comparison import contenders, drawing
-from scoring.comparison.paired_scores import Two, dimensions, names_of, two
 from scoring.metrics import Metric, base, metrics_by
 from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.offline.evaluate import Statistics, load_instances
+from scoring.results.board import standings, visibility
+from scoring.results.board.comparisons import open_statistics, reading_failed, statistics_of
+from scoring.results.board.differences import hidden_classes, natural_order
+from scoring.results.board.open_gold import may_have_gold, open_run
+from scoring.results.board.query import board_of
+from scoring.results.comparison import contenders, drawing
+from scoring.results.comparison.paired_scores import Two, dimensions, names_of, two
 from scoring.stats.breakdown import NO_CLASS, has_support
 from scoring.stats.jackknife import ROUNDING
 from tasks.gold.secrecy import Kind, secrecy_of

@@ -7,14 +7,14 @@ from statistics import fmean
 
 from django.utils.translation import gettext as _
 
-from scoring.board.differences import classes_of
-from scoring.board.standings import Board, Row
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
-from scoring.publications import published
-from scoring.publications.placement import Recomputed
-from scoring.publications.reading import Measure
-from scoring.publications.reproduced import Pair, class_values, on_scale, printed_and_own
+from scoring.results.board.differences import classes_of
+from scoring.results.board.standings import Board, Row
+from scoring.results.publications import published
+from scoring.results.publications.placement import Recomputed
+from scoring.results.publications.reading import Measure
+from scoring.results.publications.reproduced import Pair, class_values, on_scale, printed_and_own
 from tasks.models import Task
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from scoring.publications.reading import Feature, PrintedTable, Publication
+from scoring.results.publications.reading import Feature, PrintedTable, Publication
 from tasks.seasons.file.tables import Table, near, one_of
 from tasks.types.base import current_rules
 

@@ -11,16 +11,16 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
 from citeboard.core.query import Choice, Query, text_from, texts_from
-from scoring.board import differences
-from scoring.board.charts import heat_map, in_words, system_bars
-from scoring.board.exports import csv_text, json_text
-from scoring.board.formatting import MINUS, dimension_label, interval
-from scoring.board.standings import Cell
-from scoring.board.table import Axis, whisker
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications.placement import Placement, class_of
-from scoring.publications.reading import Measure
+from scoring.results.board import differences
+from scoring.results.board.charts import heat_map, in_words, system_bars
+from scoring.results.board.exports import csv_text, json_text
+from scoring.results.board.formatting import MINUS, dimension_label, interval
+from scoring.results.board.standings import Cell
+from scoring.results.board.table import Axis, whisker
+from scoring.results.publications.placement import Placement, class_of
+from scoring.results.publications.reading import Measure
 from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.models import Task
 

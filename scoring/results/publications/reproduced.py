@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from scoring.board.charts import value_axis
-from scoring.board.differences import class_table
-from scoring.board.formatting import MINUS
-from scoring.board.standings import Board, Row, standings
-from scoring.board.visibility import Visibility
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Comparison, Reported, ReportedTable
-from scoring.publications import published
-from scoring.publications.placement import Recomputed
-from scoring.publications.reading import Measure
+from scoring.results.board.charts import value_axis
+from scoring.results.board.differences import class_table
+from scoring.results.board.formatting import MINUS
+from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.visibility import Visibility
+from scoring.results.publications import published
+from scoring.results.publications.placement import Recomputed
+from scoring.results.publications.reading import Measure
 from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.models import Phase, Task
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from citeboard.core.words import counted
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications import reading
-from scoring.publications.placement import judged_placement, read_placement
-from scoring.publications.reading import PrintedTable, Publication, Row, read_publication
+from scoring.results.publications import reading
+from scoring.results.publications.placement import judged_placement, read_placement
+from scoring.results.publications.reading import PrintedTable, Publication, Row, read_publication
 from tasks.models import Phase, Task
 from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from scoring.board.comparisons import open_statistics
 from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_details, load_page
+from scoring.results.board.comparisons import open_statistics
 
 #: Responses on a page; each may have a dozen parses.
 AT_A_TIME = 5

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, plain_text
 from citeboard.teams.models import Team, User
-from scoring.board.confirming import Result, results_of, why_not
-from scoring.board.snapshots import UNSETTLED
 from scoring.models import ResultConfirmation
+from scoring.results.board.confirming import Result, results_of, why_not
+from scoring.results.board.snapshots import UNSETTLED
+from tasks.delivery.notifications.events import forget_to_confirm, tell_to_confirm
 from tasks.models import Phase, Submission, seasons
-from tasks.notifications.events import forget_to_confirm, tell_to_confirm
 from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_acts import NotInThisState
 

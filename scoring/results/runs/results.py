@@ -13,11 +13,11 @@ from django.core.cache import caches
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
-from scoring.board import charts, comparisons, differences, formatting, standings
-from scoring.board.cache import SECONDS, digest_of
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import OF_LABELS, Metric, base, calibration, entailment, known_metric, names_by, weighted
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
+from scoring.results.board import charts, comparisons, differences, formatting, standings
+from scoring.results.board.cache import SECONDS, digest_of
 from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.audit import about
-from scoring.board.visibility import may_see_outcome
+from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status

@@ -12,10 +12,10 @@ from citeboard.core.audit import as_json
 from citeboard.core.instants import as_told
 from citeboard.teams.models import Membership, Team, User
 from tasks import models
+from tasks.delivery.notifications.reading import channels
+from tasks.delivery.webhooks.services import due_at, holding, queue_event
 from tasks.models.notifications import Channel, Kind
 from tasks.models.registrations import name_to_others
-from tasks.notifications.reading import channels
-from tasks.webhooks.services import due_at, holding, queue_event
 
 #: What people plan by, which never waits.
 OF_DATES = (Kind.DEADLINE, Kind.MOVED)

@@ -17,8 +17,8 @@ from citeboard.core import audit
 from citeboard.core.audit import as_json
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from tasks.delivery.webhooks.posting import checked_url
 from tasks.models import Delivery, Job, Season, Webhook
-from tasks.webhooks.posting import checked_url
 
 MAX_A_SEASON = 10
 #: So long an act of organisers can be taken back, and what is posted of it waits.

@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, instants, refusals
 from citeboard.teams.models import User
+from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold.early import kept_back, nothing_early
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task, declarations, seasons
-from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file import entries, export, plan as plans
 from tasks.seasons.file.tables import document

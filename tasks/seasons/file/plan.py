@@ -26,7 +26,7 @@ from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
 #: Named, because scoring imports tasks and not the other way round.
-READER = "scoring.publications.season_results.SeasonResults"
+READER = "scoring.results.publications.season_results.SeasonResults"
 IN_THE_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )

@@ -7,14 +7,14 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from django.http import QueryDict
 
-from scoring.board import formatting
-from scoring.board.formatting import dimension_label, interval, metric_label, note_label, ranks, shown
-from scoring.board.query import BoardQuery
-from scoring.board.standings import Cell
-from scoring.board.table import MARGIN, WIDTH, Axis, whisker
 from scoring.metrics.classification import ClassAverage
 from scoring.models import Score
-from scoring.runs.results import caution
+from scoring.results.board import formatting
+from scoring.results.board.formatting import dimension_label, interval, metric_label, note_label, ranks, shown
+from scoring.results.board.query import BoardQuery
+from scoring.results.board.standings import Cell
+from scoring.results.board.table import MARGIN, WIDTH, Axis, whisker
+from scoring.results.runs.results import caution
 from tasks.types import task_type
 
 NAN = None

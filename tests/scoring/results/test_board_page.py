@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core.instants import WITHOUT_END
-from scoring.board.comparisons import save_comparisons
 from scoring.models import Comparison, Score
+from scoring.results.board.comparisons import save_comparisons
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tests import factories

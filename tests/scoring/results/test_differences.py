@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 from django.http import Http404
 
-from scoring.board.charts import history, in_words
-from scoring.board.differences import Class, ClassTable
-from scoring.board.standings import Row
 from scoring.exchange.figure_files import figure_file, file_forms
 from scoring.figures.description import Measured
 from scoring.models import Breakdown, Evaluation, save_breakdowns
+from scoring.results.board.charts import history, in_words
+from scoring.results.board.differences import Class, ClassTable
+from scoring.results.board.standings import Row
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tests import factories

@@ -14,21 +14,21 @@ from citeboard.core.audit import history
 from citeboard.core.database import FEW
 from citeboard.core.templatetags.page import rendered
 from citeboard.teams.models import Team
-from scoring.board import counting, differences, standings as standings_module
-from scoring.board.query import BoardQuery
-from scoring.board.snapshots import keep
-from scoring.board.standings import standings
-from scoring.board.table import MAX_WRITERS, Writer, table
+from citeboard.web.boards import board as board_module
+from citeboard.web.boards.board import BoardFacts
 from scoring.models import Breakdown, Evaluation, Score, Snapshot
-from scoring.web.boards import board as board_module
-from scoring.web.boards.board import BoardFacts
+from scoring.results.board import counting, differences, standings as standings_module
+from scoring.results.board.query import BoardQuery
+from scoring.results.board.snapshots import keep
+from scoring.results.board.standings import standings
+from scoring.results.board.table import MAX_WRITERS, Writer, table
 from tasks.models import Phase, Season
 from tasks.models.seasons import MAX_CHANGED, bump_version, bump_versions
 from tasks.seasons.history import delete_phase, undo
 from tasks.submissions import run_acts
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -322,7 +322,7 @@ def test_rows_are_written_anew_in_another_language(phase):
 
 
 def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.board.standings.MAX_NUMBERS", 1)
+    monkeypatch.setattr("scoring.results.board.standings.MAX_NUMBERS", 1)
     assert "System of 0.5" in read(client)
     assert number_kept() == 0
 

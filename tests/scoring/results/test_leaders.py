@@ -8,11 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
-from scoring.board import leaders
-from scoring.board.comparisons import statistics_of
 from scoring.metrics import metric_of
 from scoring.models import BoardOrder, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import paired
+from scoring.results.board import leaders
+from scoring.results.board.comparisons import statistics_of
 from scoring.stats.breakdown import class_intervals, classes
 from scoring.stats.significance import SEED, holm, randomisation_tests, trials_for
 from scoring.worker import compare_board

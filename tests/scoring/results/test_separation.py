@@ -12,14 +12,14 @@ from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.comparisons import SIGNIFICANCE, FirstTwo, separation
-from scoring.board.standings import standings
+from scoring.results.board.comparisons import SIGNIFICANCE, FirstTwo, separation
+from scoring.results.board.standings import standings
 from scoring.stats.significance import order_chance
 from tasks.models import Phase
 from tests import factories
-from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.scoring.compared import TOPICS, compare, make_phase, scored
+from tests.web.reading import text_of
 
 VISITOR = AnonymousUser()
 
@@ -66,7 +66,7 @@ def test_nothing_is_said_of_a_first_and_second_that_differ_and_no_number_of_unit
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 def test_the_chance_that_an_order_holds_comes_true_as_often_as_it_says(monkeypatch, systems, spread):
     """On boards of 10 topics, of systems that are alike and of such as are not."""
-    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "scripts")
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[3] / "scripts")
     simulation = importlib.import_module("order_calibration")
     told_of, held = simulation.simulated_boards(np.random.default_rng(5), 10, systems, spread, boards=400)
     assert abs(told_of.mean() - held.mean()) <= 0.05 + 0.05

@@ -6,8 +6,8 @@ import io
 import pytest
 from django.urls import reverse
 
-from scoring.board.differences import follows, too_small
 from scoring.models import class_numbers
+from scoring.results.board.differences import follows, too_small
 from tasks.models import Phase, Task
 from tests import factories
 from tests.scoring import boards

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from scoring.board.standings import UnknownRules, standings
-from scoring.board.visibility import Audience, Visibility, may_see_scores, may_see_submission
+from scoring.results.board.standings import UnknownRules, standings
+from scoring.results.board.visibility import Audience, Visibility, may_see_scores, may_see_submission
 from tasks.models import Job, Organiser, Phase
 from tasks.submissions.run_acts import acknowledge
 from tests import factories

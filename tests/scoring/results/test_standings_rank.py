@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from scoring.board.standings import Row, rank
+from scoring.results.board.standings import Row, rank
 
 START = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
 NONE = None

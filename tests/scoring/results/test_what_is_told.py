@@ -9,13 +9,13 @@ import pytest
 from django.utils import timezone
 
 from citeboard.core.instants import WITHOUT_END
-from scoring.board import leak_budget
-from scoring.board.comparisons import Unreadable, statistics_of
-from scoring.board.standings import standings
-from scoring.board.visibility import Audience
+from citeboard.web.organise.attention import concerns
 from scoring.models import Evaluation, MonthlyRanks, Score
-from scoring.runs.results import latest_evaluations
-from scoring.web.organise.attention import concerns
+from scoring.results.board import leak_budget
+from scoring.results.board.comparisons import Unreadable, statistics_of
+from scoring.results.board.standings import standings
+from scoring.results.board.visibility import Audience
+from scoring.results.runs.results import latest_evaluations
 from scoring.worker.rescoring import follow_release
 from tasks.models import Gold, Phase
 from tests.api.sending import score

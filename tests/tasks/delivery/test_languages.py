@@ -8,9 +8,9 @@ from django.utils import translation
 
 from citeboard.core.audit import history
 from citeboard.teams.membership import invite_by_mail
+from tasks.delivery.notifications import wording
 from tasks.jobs.mails import send_mails
 from tasks.models import Phase, Season, Submission
-from tasks.notifications import wording
 from tasks.registration.entries import EntryRefused, change_entry, change_entry_list, take_back_entry
 from tasks.seasons.announcements import announce
 from tasks.seasons.phase_acts import change_board, freeze_board

@@ -10,20 +10,20 @@ from django.db.models import F
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.ops.accounts import own_data
 from scoring.human.sheets import add_person, remove_annotator
-from scoring.ops.accounts import own_data
+from tasks.delivery.notifications.events import PhaseFacts, remind_of_deadlines, tell_changed_phase
+from tasks.delivery.notifications.reading import choose
+from tasks.delivery.webhooks.services import holding
 from tasks.jobs import engine, leases, mails
 from tasks.jobs.mails import mail_state, send_mails, try_again
 from tasks.models import Job, Notification, Phase, Season, Submission
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.events import PhaseFacts, remind_of_deadlines, tell_changed_phase
-from tasks.notifications.reading import choose
 from tasks.registration.entries import approve_team, refuse_team, register_team
 from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
 from tasks.seasons.phase_acts import move_phase
 from tasks.submissions.run_acts import disqualify, give_tries
-from tasks.webhooks.services import holding
 from tests import factories
 from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections

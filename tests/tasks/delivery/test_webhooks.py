@@ -15,15 +15,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from tasks.delivery.webhooks import posting
+from tasks.delivery.webhooks.posting import AddressRefused, checked_url, is_public, target_of
+from tasks.delivery.webhooks.services import make_webhook, secret_of
 from tasks.jobs import deliveries
 from tasks.jobs.deliveries import PAUSES, send_deliveries
 from tasks.models import Delivery, Job, Season, Webhook
 from tasks.seasons.announcements import announce
-from tasks.webhooks import posting
-from tasks.webhooks.posting import AddressRefused, checked_url, is_public, target_of
-from tasks.webhooks.services import make_webhook, secret_of
 from tests import factories
-from tests.pages.reading import text_of
+from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 

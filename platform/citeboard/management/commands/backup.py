@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted, file_size
-from scoring.ops import backups, bucket_backups
+from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
 #: The exit code where the backup is complete but for files that the site itself has lost.

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from scoring.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
+from citeboard.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
 from tasks.management.problems import problems_told
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scoring.ops.doctor import CHECKS, State, examine
+from citeboard.ops.doctor import CHECKS, State, examine
 
 
 class Command(BaseCommand):

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from citeboard.archive.write import write_archive
 from citeboard.core.words import counted
-from scoring.archive.write import write_archive
 from tasks.management.problems import refusing, season_named
 from tasks.seasons.file.export import export_season
 

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.template.loader import render_to_string
 
+from citeboard.acts.rehearsal import rehearsed_load
 from citeboard.core.words import setting
-from scoring.acts.rehearsal import rehearsed_load
 from tasks.gold.early import WouldLetOut, going_on
 from tasks.management.problems import LET_OUT, REFUSED, problems_told
 from tasks.seasons.file.entries import NAME

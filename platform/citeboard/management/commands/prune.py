@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from citeboard.core.words import file_size
-from scoring.ops.pruning import BY_AGE, prune
+from citeboard.ops.pruning import BY_AGE, prune
 
 #: People and programs of others may still ask for what is younger.
 MIN_DAYS = 30

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from scoring.models import Paper
-from scoring.publications import reading, season_results
+from scoring.results.publications import reading, season_results
 from tasks.management.problems import problems_told
 from tasks.types import InputRefused
 

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
 from citeboard.core import database, processes
-from scoring.ops.serving import PARTS, SITE, Failed, Serving
+from citeboard.ops.serving import PARTS, SITE, Failed, Serving
 from tasks.seasons.organisers import how_to_begin
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import env, words
 from citeboard.core.storage.copying import copy_all
-from scoring.ops.pruning import named_files
+from citeboard.ops.pruning import named_files
 
 SHOWN = 20
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.ops.pruning import POSTING, STEPS, post_all, post_until, sweep_all
+from citeboard.ops.pruning import POSTING, STEPS, post_all, post_until, sweep_all
 
 
 class Command(BaseCommand):

@@ -24,8 +24,14 @@ from citeboard.core.legal_pages import notices
 from citeboard.core.templatetags.page import moment, rendered
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
-from scoring.board import cache, charts, confirming, human_columns, label_shares, visibility
-from scoring.board.counting import (
+from citeboard.web.boards import sections as parts
+from citeboard.web.boards.controls import Controls
+from citeboard.web.pages import page_alike, place_of
+from scoring.exchange.citations import of_board
+from scoring.figures import Bars
+from scoring.models import Snapshot
+from scoring.results.board import cache, charts, confirming, human_columns, label_shares, visibility
+from scoring.results.board.counting import (
     Turnout,
     has_figures_beside,
     is_being_released,
@@ -33,22 +39,16 @@ from scoring.board.counting import (
     turnout,
     unsettled,
 )
-from scoring.board.differences import chosen_systems, class_table, shown_classes
-from scoring.board.formatting import metric_label, name_as
-from scoring.board.leak_budget import limits_in_words
-from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
-from scoring.board.snapshots import snapshots_of
-from scoring.board.standings import HUMAN_COLUMNS, Board, Row
-from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
-from scoring.comparison.contenders import CompareQuery
-from scoring.exchange.citations import of_board
-from scoring.figures import Bars
-from scoring.models import Snapshot
-from scoring.publications.published import headline, published_of
+from scoring.results.board.differences import chosen_systems, class_table, shown_classes
+from scoring.results.board.formatting import metric_label, name_as
+from scoring.results.board.leak_budget import limits_in_words
+from scoring.results.board.query import RANK, BoardQuery, chosen_rows, requested_board
+from scoring.results.board.snapshots import snapshots_of
+from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
+from scoring.results.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
+from scoring.results.comparison.contenders import CompareQuery
+from scoring.results.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
-from scoring.web.boards import sections as parts
-from scoring.web.boards.controls import Controls
-from scoring.web.pages import page_alike, place_of
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
 from tasks.models import Gold, Phase
 from tasks.models.run_cards import declared_facts

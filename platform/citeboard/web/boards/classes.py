@@ -12,19 +12,26 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import text_from
-from scoring.board import cache, charts, comparison_state, differences as by_class, label_shares, open_gold
-from scoring.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
-from scoring.board.leaders import leaders_of
-from scoring.board.query import BoardQuery, board_with_scores
-from scoring.board.standings import Board, Row
-from scoring.board.visibility import audience_of
-from scoring.comparison.contenders import InstancesQuery
+from citeboard.web.boards.sections import DIFFERENCES, section_page
+from citeboard.web.pages import Answer, phase_readers, place_of
 from scoring.exchange.figure_files import figure_file, figure_response, figure_type
 from scoring.metrics.discourse import GOLD, RUN
 from scoring.models import Evaluation
-from scoring.publications.published import printed_transfers
-from scoring.web.boards.sections import DIFFERENCES, section_page
-from scoring.web.pages import Answer, phase_readers, place_of
+from scoring.results.board import (
+    cache,
+    charts,
+    comparison_state,
+    differences as by_class,
+    label_shares,
+    open_gold,
+)
+from scoring.results.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
+from scoring.results.board.leaders import leaders_of
+from scoring.results.board.query import BoardQuery, board_with_scores
+from scoring.results.board.standings import Board, Row
+from scoring.results.board.visibility import audience_of
+from scoring.results.comparison.contenders import InstancesQuery
+from scoring.results.publications.published import printed_transfers
 from scoring.worker.baseline_runs import built_in_runs
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import Choice
-from scoring.board import comparisons
-from scoring.board.query import RANK, BoardQuery
+from scoring.results.board import comparisons
+from scoring.results.board.query import RANK, BoardQuery
 from tasks.models import Submission
 
 BY = {comparisons.VALUE: gettext_lazy("value"), comparisons.SIGNIFICANCE: gettext_lazy("significance")}

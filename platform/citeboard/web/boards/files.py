@@ -16,14 +16,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
-from scoring.board import confirming, differences, exports, formatting, human_columns, public_results
-from scoring.board.cache import SECONDS, digest_of, phase_page
-from scoring.board.leaders import leaders_of
-from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
-from scoring.board.snapshots import keep, keep_cited, snapshot_for
-from scoring.board.standings import Board, Row, standing_of, standings
-from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
-from scoring.comparison.contenders import SeveralQuery
+from citeboard.web.pages import Answer, attachment, phase_readers, season_readers, task_readers
 from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
 from scoring.exchange.figure_files import converted, file_forms
 from scoring.exchange.formats import as_file, as_hugging_face, badge, board_file
@@ -31,7 +24,21 @@ from scoring.exchange.results import Results
 from scoring.figures.share_card import CardRow, share_card
 from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import CitedTooOften, Paper, Sheet, Snapshot
-from scoring.web.pages import Answer, attachment, phase_readers, season_readers, task_readers
+from scoring.results.board import confirming, differences, exports, formatting, human_columns, public_results
+from scoring.results.board.cache import SECONDS, digest_of, phase_page
+from scoring.results.board.leaders import leaders_of
+from scoring.results.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
+from scoring.results.board.snapshots import keep, keep_cited, snapshot_for
+from scoring.results.board.standings import Board, Row, standing_of, standings
+from scoring.results.board.visibility import (
+    Audience,
+    Visibility,
+    audience_of,
+    frozen_at,
+    shows_teams,
+    visibility_of,
+)
+from scoring.results.comparison.contenders import SeveralQuery
 from tasks.gold.secrecy import looked_up
 from tasks.models import Phase, Registration, Season, Submission, Task, run_cards, seasons
 from tasks.seasons.access import phase_for, season_for

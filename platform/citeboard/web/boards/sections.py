@@ -12,21 +12,27 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import number_from, text_from
-from scoring.board import cache, differences, human_columns, label_shares, open_gold, visibility
-from scoring.board.charts import best_so_far, history, one_against_another, pairings_of, quality_against
-from scoring.board.formatting import interval, metric_label, shown
-from scoring.board.manual_scores import manual_scores_of, team_reported, written
-from scoring.board.query import BoardQuery, board_with_scores, chosen_rows
-from scoring.board.standings import Board, Column
+from citeboard.web.pages import Answer, View, phase_readers, place_of
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import judged, lines, rated
 from scoring.models import Evaluation, JudgedRun
-from scoring.publications import paper_view, published
-from scoring.runs.results import reliability
+from scoring.results.board import cache, differences, human_columns, label_shares, open_gold, visibility
+from scoring.results.board.charts import (
+    best_so_far,
+    history,
+    one_against_another,
+    pairings_of,
+    quality_against,
+)
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.board.manual_scores import manual_scores_of, team_reported, written
+from scoring.results.board.query import BoardQuery, board_with_scores, chosen_rows
+from scoring.results.board.standings import Board, Column
+from scoring.results.publications import paper_view, published
+from scoring.results.runs.results import reliability
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.stats.people_and_labels import RATINGS
-from scoring.web.pages import Answer, View, phase_readers, place_of
 from tasks.models import Phase
 from tasks.seasons.access import may_organise
 

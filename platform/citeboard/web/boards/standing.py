@@ -16,21 +16,29 @@ from citeboard.core import storage
 from citeboard.core.database import Prepared
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
-from scoring.board import cache, counting, gold_changes, open_gold, public_results, standings, visibility
-from scoring.board.confirming import confirmation_of
-from scoring.board.formatting import metric_label
-from scoring.board.query import BoardQuery
-from scoring.comparison.reading import rights_to
+from citeboard.web.guides import site_wheel
+from citeboard.web.pages import Answer, phase_readers, place_of
 from scoring.exchange import citations, data_sets
 from scoring.exchange.results import place, site_address
 from scoring.human.outcome import rated
 from scoring.metrics.entailment import stored_model
 from scoring.models import Evaluation, Receipt, Score
-from scoring.runs import claims, results
+from scoring.results.board import (
+    cache,
+    counting,
+    gold_changes,
+    open_gold,
+    public_results,
+    standings,
+    visibility,
+)
+from scoring.results.board.confirming import confirmation_of
+from scoring.results.board.formatting import metric_label
+from scoring.results.board.query import BoardQuery
+from scoring.results.comparison.reading import rights_to
+from scoring.results.runs import claims, results
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
-from scoring.web.guides import site_wheel
-from scoring.web.pages import Answer, phase_readers, place_of
 from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for

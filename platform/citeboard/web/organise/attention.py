@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.audit import history
 from citeboard.core.words import counted, listed
-from scoring.board import confirming, counting, leak_budget, visibility
-from scoring.board.standings import standings
+from citeboard.ops.launching import scored_phases
+from citeboard.ops.season_progress import failed_rescorings, failed_runs
 from scoring.models import Evaluation
-from scoring.ops.launching import scored_phases
-from scoring.ops.season_progress import failed_rescorings, failed_runs
+from scoring.results.board import confirming, counting, leak_budget, visibility
+from scoring.results.board.standings import standings
+from tasks.delivery.notifications.events import AHEAD
 from tasks.gold.early import kept_back
 from tasks.jobs import tallies
 from tasks.jobs.queue_choice import why_unserved
@@ -36,7 +37,6 @@ from tasks.models import (
     Tallied,
 )
 from tasks.models.run_cards import COSTS, METHOD
-from tasks.notifications.events import AHEAD
 from tasks.seasons.cards import card
 
 Status = Submission.Status

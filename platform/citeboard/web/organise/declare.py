@@ -11,13 +11,13 @@ from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
+from citeboard.acts.declared import EndField, LinesField, MomentField
+from citeboard.acts.declaring import DECLARE_ANEW
+from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.words import counted
-from scoring.acts.declared import EndField, LinesField, MomentField
-from scoring.acts.declaring import DECLARE_ANEW
-from scoring.acts.rehearsal import perform
+from citeboard.web.pages import Answer, SignedInRequest, organisers, refusals_at, said_in, sent
 from scoring.offline.proposing import DAMAGED, ITSELF
-from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at, said_in, sent
 from scoring.worker import declaring, rescoring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received

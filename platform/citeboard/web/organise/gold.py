@@ -11,19 +11,19 @@ from django.http import Http404, HttpRequest, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
+from citeboard.acts import gold as acts
+from citeboard.acts.gold import IMPORT_LABELS
+from citeboard.acts.rehearsal import AskFirst, perform
+from citeboard.background.kinds import jobs_of
 from citeboard.core.words import counted, sentence
-from scoring.acts import gold as acts
-from scoring.acts.gold import IMPORT_LABELS
-from scoring.acts.rehearsal import AskFirst, perform
-from scoring.background.kinds import jobs_of
-from scoring.board import comparisons, planning
-from scoring.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
+from citeboard.ops.doctor import needs_of
+from citeboard.ops.launching import scored_phases
+from citeboard.web import pages
+from citeboard.web.organise.overview import lines
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
-from scoring.ops.doctor import needs_of
-from scoring.ops.launching import scored_phases
+from scoring.results.board import comparisons, planning
+from scoring.results.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.tools.baselines import baselines_of, has_papers
-from scoring.web import pages
-from scoring.web.organise.overview import lines
 from scoring.worker import background, baseline_runs, entailment_labels as labels, rescoring
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission

@@ -8,18 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _, gettext_lazy
 
+from citeboard.acts import gold as acts, human
+from citeboard.background.kinds import jobs_of, run_to_judge
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.acts import gold as acts, human
-from scoring.background.kinds import jobs_of, run_to_judge
-from scoring.board.formatting import dimension_label, interval, shown, with_interval
-from scoring.board.human_columns import SCALE
+from citeboard.web import pages
 from scoring.human import claim_review, outcome, ratings
 from scoring.human.outcome import Agreement, means_by_class
 from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
 from scoring.models import CRITERIA, JudgedRun, Sheet
+from scoring.results.board.formatting import dimension_label, interval, shown, with_interval
+from scoring.results.board.human_columns import SCALE
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
-from scoring.web import pages
 from scoring.worker import background, local_copies
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import UploadTooLarge

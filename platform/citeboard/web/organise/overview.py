@@ -11,20 +11,20 @@ from django.shortcuts import redirect
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
+from citeboard.acts import launching, phases as acts, seasons
 from citeboard.core import models, words
 from citeboard.core.audit import history
 from citeboard.core.query import Listed, Query, search_from, text_from, whole_number
+from citeboard.ops import season_progress, undoing
+from citeboard.ops.launching import steps
 from citeboard.teams.models import Team
-from scoring.acts import launching, phases as acts, seasons
-from scoring.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
-from scoring.board.formatting import metric_label, score_text
-from scoring.board.manual_scores import lines_of
-from scoring.board.standings import standings
+from citeboard.web import pages
+from citeboard.web.organise.attention import concerns
 from scoring.exchange import figure_files, season_runs
-from scoring.ops import season_progress, undoing
-from scoring.ops.launching import steps
-from scoring.web import pages
-from scoring.web.organise.attention import concerns
+from scoring.results.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
+from scoring.results.board.formatting import metric_label, score_text
+from scoring.results.board.manual_scores import lines_of
+from scoring.results.board.standings import standings
 from tasks.gold.early import kept_back
 from tasks.jobs import tallies
 from tasks.models import Phase, Registration, Season, Submission, Task

@@ -12,19 +12,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
+from citeboard.acts import seasons as acts
+from citeboard.acts.declared import EndField, LinesField, MomentField
+from citeboard.acts.rehearsal import done, perform, rehearse
+from citeboard.background.kinds import archives_of, jobs_of, outcome_of
 from citeboard.core import refusals, storage
 from citeboard.core.instants import zone_name, zone_of
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
+from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
-from scoring.acts import seasons as acts
-from scoring.acts.declared import EndField, LinesField, MomentField
-from scoring.acts.rehearsal import done, perform, rehearse
-from scoring.background.kinds import archives_of, jobs_of, outcome_of
-from scoring.board.leak_budget import budget_of
+from citeboard.web import pages
 from scoring.exchange.results import ZIP, file_name
-from scoring.ops.pruning import delete_season
-from scoring.web import pages
+from scoring.results.board.leak_budget import budget_of
 from scoring.worker.background import Kind
 from tasks.gold.early import kept_back
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards

@@ -9,19 +9,19 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
+from citeboard.acts import phases, seasons as acts
+from citeboard.acts.rehearsal import perform
 from citeboard.core.plain_text import plain
+from citeboard.ops.group_mails import sent_mails
 from citeboard.teams.access import members_in_order
 from citeboard.teams.models import ASKED_BY_TERMS
-from scoring.acts import phases, seasons as acts
-from scoring.acts.rehearsal import perform
-from scoring.board.exports import csv_text
-from scoring.ops.group_mails import sent_mails
-from scoring.web import pages
+from citeboard.web import pages
+from scoring.results.board.exports import csv_text
 from tasks import models
+from tasks.delivery.webhooks.services import secret_of
 from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import acceptances
 from tasks.seasons.access import may_organise, season_to_help
-from tasks.webhooks.services import secret_of
 
 
 @pages.helpers.page("organise/teams.html", "teams")

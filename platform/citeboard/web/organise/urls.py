@@ -1,7 +1,7 @@
 """Pages for a season's organisers."""
 
-from scoring.web.organise import declare, gold, human, overview, settings, teams
-from scoring.web.pages import page
+from citeboard.web.organise import declare, gold, human, overview, settings, teams
+from citeboard.web.pages import page
 
 RUN = "submissions/<int:pk>/"
 

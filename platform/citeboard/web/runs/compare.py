@@ -9,14 +9,14 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
-from scoring.board import comparisons, visibility
-from scoring.board.formatting import class_label, dimension_label, interval, metric_label, shown
-from scoring.board.query import board_of
-from scoring.board.standings import Board
-from scoring.comparison import contenders, pages, reading
-from scoring.comparison.paired_scores import Busy, tests, two
+from citeboard.web.pages import Answer, phase_readers, place_of
 from scoring.exchange.figure_files import figure_response
-from scoring.web.pages import Answer, phase_readers, place_of
+from scoring.results.board import comparisons, visibility
+from scoring.results.board.formatting import class_label, dimension_label, interval, metric_label, shown
+from scoring.results.board.query import board_of
+from scoring.results.board.standings import Board
+from scoring.results.comparison import contenders, pages, reading
+from scoring.results.comparison.paired_scores import Busy, tests, two
 from tasks.models import Phase
 
 

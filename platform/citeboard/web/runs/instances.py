@@ -10,19 +10,19 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
-from scoring.board import comparisons, exports, standings, visibility
-from scoring.board.formatting import class_label, dimension_label, metric_label, shown
-from scoring.board.query import board_of
-from scoring.comparison import reading as readings
-from scoring.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
-from scoring.comparison.drawing import Line, claim_lines, drawn, kind_label
+from citeboard.web.pages import Answer, Pages, attachment, phase_readers, place_of, private
 from scoring.exchange.formats import with_samples, workbook
 from scoring.exchange.results import Results
 from scoring.metrics import Metric
 from scoring.models import Evaluation
-from scoring.runs.claims import claims_of, has_claims
-from scoring.runs.results import latest_evaluations
-from scoring.web.pages import Answer, Pages, attachment, phase_readers, place_of, private
+from scoring.results.board import comparisons, exports, standings, visibility
+from scoring.results.board.formatting import class_label, dimension_label, metric_label, shown
+from scoring.results.board.query import board_of
+from scoring.results.comparison import reading as readings
+from scoring.results.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
+from scoring.results.comparison.drawing import Line, claim_lines, drawn, kind_label
+from scoring.results.runs.claims import claims_of, has_claims
+from scoring.results.runs.results import latest_evaluations
 from tasks.models import Phase, Season, Submission
 from tasks.types.base import current_rules
 

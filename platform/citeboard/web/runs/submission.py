@@ -8,23 +8,30 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from citeboard.acts import runs
 from citeboard.core import storage
 from citeboard.core.query import Query, number_from, text_from, whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import Membership, User
-from scoring.acts import runs
-from scoring.board import differences, gold_changes, label_shares, leak_budget, manual_scores, visibility
-from scoring.board.confirming import why_not
-from scoring.board.standings import standing_of
-from scoring.comparison.reading import rights_to
+from citeboard.web.pages import Answer, Pages, SignedInRequest, does, place_of
 from scoring.models import Receipt
-from scoring.runs import results, team_view
-from scoring.runs.claims import has_claims, page_of
-from scoring.runs.confirming import result_of
-from scoring.runs.progress import Progress, progress_of, received_alone
-from scoring.runs.results import latest_evaluations, reliability, untold_lines
-from scoring.web.pages import Answer, Pages, SignedInRequest, does, place_of
+from scoring.results.board import (
+    differences,
+    gold_changes,
+    label_shares,
+    leak_budget,
+    manual_scores,
+    visibility,
+)
+from scoring.results.board.confirming import why_not
+from scoring.results.board.standings import standing_of
+from scoring.results.comparison.reading import rights_to
+from scoring.results.runs import results, team_view
+from scoring.results.runs.claims import has_claims, page_of
+from scoring.results.runs.confirming import result_of
+from scoring.results.runs.progress import Progress, progress_of, received_alone
+from scoring.results.runs.results import latest_evaluations, reliability, untold_lines
 from scoring.worker.rescoring import ENDED
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, Submission, run_cards

@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from citeboard.core.plain_text import plain
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
-from scoring.board.exports import csv_text
-from scoring.runs.team_view import as_told
-from scoring.web.pages import Answer, Pages, SignedInRequest, entering, place_of, sent
+from citeboard.web.pages import Answer, Pages, SignedInRequest, entering, place_of, sent
+from scoring.results.board.exports import csv_text
+from scoring.results.runs.team_view import as_told
 from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
 from tasks.seasons.cards import card

@@ -8,10 +8,10 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 
+from citeboard.acts import seasons as acts
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.acts import seasons as acts
-from scoring.web.pages import Answer, View, fills, leaf, season_readers
+from citeboard.web.pages import Answer, View, fills, leaf, season_readers
 from tasks.models import Announcement, Season
 from tasks.registration.entries import NotTheTerms, acceptance_of, current_terms
 from tasks.seasons.access import may_help

@@ -23,16 +23,21 @@ from citeboard.core.query import whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.teams import api, models
 from citeboard.teams.access import teams_of
-from scoring.board import counting, open_gold, visibility
-from scoring.board.cache import answered, is_visitor, tag_of
-from scoring.board.public_results import Placing, public_first_places, public_top, shows_baselines_alone
-from scoring.board.table import Axis, whisker
-from scoring.comparison.drawing import ASKED, drawn_example
+from citeboard.web.pages import Answer, page_alike, season_readers, task_readers
 from scoring.exchange import citations, linked_data, mounted
 from scoring.exchange.data_sets import released_phases
 from scoring.models import Sheet
-from scoring.publications import published, reproduced
-from scoring.web.pages import Answer, page_alike, season_readers, task_readers
+from scoring.results.board import counting, open_gold, visibility
+from scoring.results.board.cache import answered, is_visitor, tag_of
+from scoring.results.board.public_results import (
+    Placing,
+    public_first_places,
+    public_top,
+    shows_baselines_alone,
+)
+from scoring.results.board.table import Axis, whisker
+from scoring.results.comparison.drawing import ASKED, drawn_example
+from scoring.results.publications import published, reproduced
 from tasks.gold.secrecy import with_phases
 from tasks.models import Gold, JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept

@@ -8,21 +8,21 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from citeboard.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
 from citeboard.core import api, storage
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import in_decimals
-from scoring.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
-from scoring.board import exports, standings
-from scoring.board.differences import metrics_of, offered_dimensions
-from scoring.board.formatting import dimension_label, metric_label, ranks
-from scoring.board.public_results import Overall, overall as overall_table
+from citeboard.web.pages import Answer, Pages, attachment, place_of, season_readers, task_readers
 from scoring.exchange import citations, figure_files
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
 from scoring.exchange.results import ZIP
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications import published as printed
-from scoring.publications.reproduced import conclusions_of, is_reproduced, reproduced_of
-from scoring.web.pages import Answer, Pages, attachment, place_of, season_readers, task_readers
+from scoring.results.board import exports, standings
+from scoring.results.board.differences import metrics_of, offered_dimensions
+from scoring.results.board.formatting import dimension_label, metric_label, ranks
+from scoring.results.board.public_results import Overall, overall as overall_table
+from scoring.results.publications import published as printed
+from scoring.results.publications.reproduced import conclusions_of, is_reproduced, reproduced_of
 from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for
 

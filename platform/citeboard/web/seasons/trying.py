@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.query import whole_number
-from scoring.board.formatting import metric_label, shown
-from scoring.comparison.drawing import claim_lines, draw, drawn_example
+from citeboard.web.pages import Answer, task_readers
 from scoring.offline.sample import example_answers, public_sample
-from scoring.runs.claims import shown_claims
-from scoring.web.pages import Answer, task_readers
+from scoring.results.board.formatting import metric_label, shown
+from scoring.results.comparison.drawing import claim_lines, draw, drawn_example
+from scoring.results.runs.claims import shown_claims
 from tasks.models import Task
 from tasks.submissions.uploads import network_of
 from tasks.types.base import ShownInstance

@@ -1,0 +1,1 @@
+"""What the site computes from stored scores: boards, pages of runs, comparisons, published results."""

@@ -1,0 +1,1 @@
+"""Notifications and webhooks, and how both are delivered."""
