@@ -5,7 +5,6 @@ from pkgutil import resolve_name
 
 import pytest
 
-from scripts.budget import excesses, lines_by_room
 from scripts.draw_plan import PICTURE, draw, rooms
 
 
@@ -69,27 +68,6 @@ def test_every_picture_is_shown_and_has_words(root):
 def test_the_picture_of_the_plan_is_that_of_the_code(root):
     """`make plan` draws it anew."""
     assert draw(rooms(root)) == PICTURE.read_text(encoding="utf-8")
-
-
-def test_a_room_that_outgrows_its_budget_or_has_none_is_named(tmp_path):
-    for name, lines in (
-        ("tasks/jobs/queue.py", 5),
-        ("tasks/admin.py", 2),
-        ("platform/citeboard/core/caches.py", 3),
-    ):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x = 1\n" * lines)
-    migration = tmp_path / "tasks" / "migrations" / "0001_initial.py"
-    migration.parent.mkdir()
-    migration.write_text("x = 1\n" * 900)
-    (tmp_path / "manage.py").write_text("x = 1\n")
-    lines = lines_by_room(tmp_path)
-    assert lines == {"tasks/jobs": 5, "tasks": 2, "platform/citeboard/core": 3, "manage.py": 1}
-    assert excesses(lines, {"tasks/jobs": 4, "tasks": 2, "manage.py": 1}) == [
-        "platform/citeboard/core has no budget in pyproject.toml; it has 3 lines",
-        "tasks/jobs has 5 lines; its budget is 4",
-    ]
 
 
 def test_the_mutants_are_of_modules_and_tests_that_are_there(root, monkeypatch):
