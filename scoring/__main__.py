@@ -31,9 +31,20 @@ if TYPE_CHECKING:
 
 #: Commands that stood beside the others before they were gathered under `papers`, for one release more.
 MOVED = (
-    *("claim-check", "claim-sheet", "context-check", "context-sheet", "convert-biomedsumm"),
-    *("describe-citation-text", "describe-topics", "human", "human-line", "mix-positions"),
-    *("pilot", "place-marks", "sweep-resolution", "tagger-overlap"),
+    "claim-check",
+    "claim-sheet",
+    "context-check",
+    "context-sheet",
+    "convert-biomedsumm",
+    "describe-citation-text",
+    "describe-topics",
+    "human",
+    "human-line",
+    "mix-positions",
+    "pilot",
+    "place-marks",
+    "sweep-resolution",
+    "tagger-overlap",
 )
 #: Wherever it stands among the words of a command.
 TRUST = "--trust-measures"

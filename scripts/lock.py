@@ -20,8 +20,16 @@ LOCKS = {"requirements-site.txt": "requirements-site.lock", "requirements.txt": 
 OF_TORCH = re.compile(r"^(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
 PYTHON = "3.11"
 COMPILE = (
-    *("-m", "uv", "pip", "compile", "--quiet", "--universal", "--no-annotate", "--no-header"),
-    *("--python-version", PYTHON),
+    "-m",
+    "uv",
+    "pip",
+    "compile",
+    "--quiet",
+    "--universal",
+    "--no-annotate",
+    "--no-header",
+    "--python-version",
+    PYTHON,
 )
 
 

@@ -23,8 +23,13 @@ from tasks.types.positional_citations.sentences import SPLITTERS, first_line, sp
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 #: The columns of the matrix. Recall and precision by claim have one weight.
 COLUMNS = (
-    *("recall", "recall_weight", "precision", "precision_weight", "precision_per_claim"),
-    *("pending_claims", "pending_pairs"),
+    "recall",
+    "recall_weight",
+    "precision",
+    "precision_weight",
+    "precision_per_claim",
+    "pending_claims",
+    "pending_pairs",
 )
 PLACES = {name: place for place, name in enumerate(COLUMNS)}
 #: How `Consistency` splits a citation text.

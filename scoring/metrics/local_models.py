@@ -33,8 +33,13 @@ UNTOLD = 10**6
 #: What decides a vector; a model's other files do not.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 SETTINGS = (
-    *("config.json", "tokenizer.json", "tokenizer_config.json"),
-    *("vocab.txt", "vocab.json", "merges.txt", "*.model"),
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "*.model",
 )
 #: Their tokenisers tell a word at the beginning of a text from one after a space; the package wants the
 #: latter.

@@ -32,7 +32,7 @@ from tasks.types.text import decoded, json_kind
 #: What is asked of every context, before its classes.
 SENTENCE, CITATION = "sentence", "citation"
 UNSEEN = ("citation_group", "h_index_group")
-COLUMNS = (*("id", "asked", "class", "before", "sentence", "after", "mark", "cited"), "answer", "note")
+COLUMNS = ("id", "asked", "class", "before", "sentence", "after", "mark", "cited", "answer", "note")
 ANSWERS: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
 #: What a table program would take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

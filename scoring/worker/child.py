@@ -36,8 +36,16 @@ MAX_TOLD = 5
 FAREWELL = 2.0
 #: Names of the environment a scorer is given; everything else, secrets above all, stays with the worker.
 PASSED_ON = (
-    *("CITEBOARD_CACHE_DIR", "CITEBOARD_CACHE_MB", "CITEBOARD_DEVICE", "CUDA_VISIBLE_DEVICES", "HF_HOME"),
-    *("HOME", "LD_LIBRARY_PATH", "NLTK_DATA", "TZ", "XDG_CACHE_HOME"),
+    "CITEBOARD_CACHE_DIR",
+    "CITEBOARD_CACHE_MB",
+    "CITEBOARD_DEVICE",
+    "CUDA_VISIBLE_DEVICES",
+    "HF_HOME",
+    "HOME",
+    "LD_LIBRARY_PATH",
+    "NLTK_DATA",
+    "TZ",
+    "XDG_CACHE_HOME",
 )
 #: Models are found where they were put before; a scorer fetches nothing.
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")

@@ -41,8 +41,18 @@ CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
 MEASURING = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
 #: What libraries ask of the machine, none of it secret, and where systems keep data for programs.
 SYSTEM = (
-    *("/usr", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/etc/localtime", "/etc/ld.so.cache"),
-    *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system"),
+    "/usr",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+    "/etc/localtime",
+    "/etc/ld.so.cache",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/sys/devices/system",
 )
 #: Devices of a GPU and what its driver says of it.
 GPUS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")

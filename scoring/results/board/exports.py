@@ -108,7 +108,9 @@ def heads_and_lines(
     heads: list[object] = [
         *_COMMON,
         *(head for name in names for head in (name, f"{name}_low", f"{name}_high")),
-        *("rules", "gold", "ranked_by"),
+        "rules",
+        "gold",
+        "ranked_by",
         *(f"team_reported_{figure}" for figure in reported),
         *(f"card_{name}" for name in card_fields),
         *(plain(f"outside_{measure.name}") for measure in entered.measures),

@@ -199,6 +199,9 @@ BASELINES = (
         "citation-text-lexrank",
         "LexRank as in the package lexrank, the three best sentences.",
         by_lexrank,
-        *(INPUTS, SPLITTER, SENTENCES, TIED),
+        INPUTS,
+        SPLITTER,
+        SENTENCES,
+        TIED,
     ),
 )

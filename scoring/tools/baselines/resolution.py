@@ -172,10 +172,21 @@ def methods() -> tuple[Method, ...]:
     ten, twenty, thirty = inlinks(10), inlinks(20), inlinks(30)
     short, middle, long = passages(250), passages(350), passages(400)
     return (
-        *(full, brief, short, passages(300), middle, long, printed),
-        *(ten, inlinks(10, 5), twenty, thirty),
+        full,
+        brief,
+        short,
+        passages(300),
+        middle,
+        long,
+        printed,
+        ten,
+        inlinks(10, 5),
+        twenty,
+        thirty,
         *(mixed(twenty, text) for text in (full, brief, short)),
-        *(mixed(ten, middle), mixed(twenty, middle), mixed(twenty, printed)),
+        mixed(ten, middle),
+        mixed(twenty, middle),
+        mixed(twenty, printed),
     )
 
 

@@ -123,10 +123,28 @@ BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
 #: Of a context what stands in the gold besides its id and the paper that it cites.
 _FACTS = (
-    *("sentence", "before", "after", "section", "field", "cited_year", "year_group", "citation_group"),
-    *("n_tokens", "length_class", "position", "location_class", "context_type"),
-    *("h_index", "h_index_group"),
-    *("word_before", "pos_before", "word_after", "pos_after", "low_resource", "marker", "style"),
+    "sentence",
+    "before",
+    "after",
+    "section",
+    "field",
+    "cited_year",
+    "year_group",
+    "citation_group",
+    "n_tokens",
+    "length_class",
+    "position",
+    "location_class",
+    "context_type",
+    "h_index",
+    "h_index_group",
+    "word_before",
+    "pos_before",
+    "word_after",
+    "pos_after",
+    "low_resource",
+    "marker",
+    "style",
 )
 
 
@@ -200,8 +218,19 @@ def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
 
 #: The facts that are compared, where the other file has them.
 FACTS = (
-    *("sentence", "cited_id", "field", "cited_year", "year_group", "n_tokens", "length_class", "position"),
-    *("location_class", "word_before", "pos_before", "word_after", "pos_after"),
+    "sentence",
+    "cited_id",
+    "field",
+    "cited_year",
+    "year_group",
+    "n_tokens",
+    "length_class",
+    "position",
+    "location_class",
+    "word_before",
+    "pos_before",
+    "word_after",
+    "pos_after",
 )
 #: So many differing contexts of each fact are shown.
 SHOWN = 5

@@ -85,7 +85,9 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
 TASK_TYPE = base.TaskType.of(
     parts(
-        *("tasks.types.citation_recommendation.collection", "read_run", "pair"),
+        "tasks.types.citation_recommendation.collection",
+        "read_run",
+        "pair",
         gold_files=(CONTEXTS, CANDIDATES),
     ),
     slug="citation-recommendation",

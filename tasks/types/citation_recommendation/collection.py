@@ -27,8 +27,16 @@ BLOCK = 100
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
-    *("ref_id", "raw", "title", "abstract", "authors", "author_metadata"),
-    *("year", "venue", "doi", "arxiv_ids"),
+    "ref_id",
+    "raw",
+    "title",
+    "abstract",
+    "authors",
+    "author_metadata",
+    "year",
+    "venue",
+    "doi",
+    "arxiv_ids",
 )
 
 

@@ -24,7 +24,10 @@ INLINKS = "inlinks.jsonl"
 TASK_TYPE = TaskType.of(
     parts(
         "tasks.types.citation_resolution.collection",
-        *("instance_names", "read_run", "pair", "unreachable"),
+        "instance_names",
+        "read_run",
+        "pair",
+        "unreachable",
         gold_files=(CONTEXTS, REFERENCES, PAPERS, CITATIONS, INLINKS),
         of_trec=("candidates",),
     ),

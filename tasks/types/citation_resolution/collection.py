@@ -22,8 +22,18 @@ from tasks.types.run_forms import text_of_document, text_of_topic
 #: What a context, a reference and a paper show to participants; everything else is gold or not needed.
 SHOWN = ("context_id", "paper_id", "section", "before", "sentence", "after", "n_markers")
 SHOWN_OF_REFERENCE = (
-    *("paper_id", "ref_id", "raw", "title", "abstract", "text"),
-    *("authors", "year", "venue", "doi", "arxiv_ids", "openalex_id"),
+    "paper_id",
+    "ref_id",
+    "raw",
+    "title",
+    "abstract",
+    "text",
+    "authors",
+    "year",
+    "venue",
+    "doi",
+    "arxiv_ids",
+    "openalex_id",
 )
 SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 

@@ -5,7 +5,8 @@ from tasks.types.citation_text import instances, metrics
 from tasks.types.jsonlines import is_records_file
 
 TASK_TYPE = TaskType.of(
-    *(instances, metrics),
+    instances,
+    metrics,
     slug="citation-text",
     title="Citation text generation",
     unit="text",

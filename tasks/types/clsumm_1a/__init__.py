@@ -20,7 +20,8 @@ def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> shared.Metr
     return metric_refs(
         f"rouge_s_star_{{}}{'_micro' if over_citances else ''}",
         "clsumm:SpanRougeS",
-        *(shared.STOPWORDS.name, shared.PROGRAM.name),
+        shared.STOPWORDS.name,
+        shared.PROGRAM.name,
         counts_missing=counts_missing,
         over_citances=over_citances,
     )
@@ -56,7 +57,8 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 TASK_TYPE = TaskType.of(
-    *(topics, runs),
+    topics,
+    runs,
     slug="clsumm-1a",
     title="CL-Summ 1A: cited text spans",
     unit="topic",

@@ -5,14 +5,21 @@ from tasks.types.jsonlines import is_records_file
 from tasks.types.positional_citations import options, questions
 
 TASK_TYPE = TaskType.of(
-    *(questions, options),
+    questions,
+    options,
     slug="positional-citations",
     title="Positional fine-grained citations",
     unit="question",
     display_names={"dataset": "data set"},
     main_metrics=(
-        *("aliice_f1", "aliice_recall", "aliice_precision", "alce_recall", "alce_precision"),
-        *("cvcp", "em_recall", "rouge_lsum_f1"),
+        "aliice_f1",
+        "aliice_recall",
+        "aliice_precision",
+        "alce_recall",
+        "alce_precision",
+        "cvcp",
+        "em_recall",
+        "rouge_lsum_f1",
     ),
     # Figure 4 of the paper and what it finds, and how widely marks are spread against how well they are.
     scatter_pairs=(

@@ -239,8 +239,15 @@ _FALLBACKS = {
     atomic.Fallback.UNMATCHED: "sentences_unmatched",
 }
 NOTES = (
-    *("missing_answers", "empty_answers", "positional_answers", "responses_without_claims"),
-    *("sentences", "uncited_sentences", "out_of_range_marks", "out_of_range_claims", "lost_groups"),
+    "missing_answers",
+    "empty_answers",
+    "positional_answers",
+    "responses_without_claims",
+    "sentences",
+    "uncited_sentences",
+    "out_of_range_marks",
+    "out_of_range_claims",
+    "lost_groups",
     *_FALLBACKS.values(),
 )
 

@@ -113,8 +113,16 @@ def label(record: Mapping[str, Any], key: str) -> str | None:
 
 
 SECTIONS = (
-    *("abstract", "introduction", "related work", "methods", "data"),
-    *("results", "discussion", "conclusion", "appendix", "other"),
+    "abstract",
+    "introduction",
+    "related work",
+    "methods",
+    "data",
+    "results",
+    "discussion",
+    "conclusion",
+    "appendix",
+    "other",
 )
 #: The first that fits decides: “Related work and methods” is related work.
 _WORDS = {
