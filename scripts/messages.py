@@ -28,9 +28,16 @@ from tasks.types.columns import CLASS_WORDS
 LOCALE = ROOT / "platform" / "citeboard" / "locale"
 PYTHON = ("platform/citeboard", "tasks", "scoring")
 FORMS = [
-    "_", "gettext_noop", "gettext_lazy", "ngettext_lazy:1,2", "pgettext:1c,2", "pgettext_lazy:1c,2",
-    "npgettext:1c,2,3", "npgettext_lazy:1c,2,3", "in_context:1c,2",
-]  # fmt: skip
+    "_",
+    "gettext_noop",
+    "gettext_lazy",
+    "ngettext_lazy:1,2",
+    "pgettext:1c,2",
+    "pgettext_lazy:1c,2",
+    "npgettext:1c,2,3",
+    "npgettext_lazy:1c,2,3",
+    "in_context:1c,2",
+]
 #: What django-allauth says on pages of ours, which its own German catalogue lacks or says otherwise.
 OF_ALLAUTH = (
     (

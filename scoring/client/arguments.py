@@ -11,9 +11,20 @@ from tasks.types.references import lazy
 MAX_PLACE = 1000
 #: What `--card` may give: the fields of a run card, and costs.
 CARD = (
-    "code", "paper", "training_data", "trained_on", "trained_on_test_year", "knowledge_cutoff", "model",
-    "external_resources", "human_in_the_loop", "wall_seconds", "cpu_seconds", "memory_mib", "gpu_seconds",
-)  # fmt: skip
+    "code",
+    "paper",
+    "training_data",
+    "trained_on",
+    "trained_on_test_year",
+    "knowledge_cutoff",
+    "model",
+    "external_resources",
+    "human_in_the_loop",
+    "wall_seconds",
+    "cpu_seconds",
+    "memory_mib",
+    "gpu_seconds",
+)
 
 
 def add_commands(commands: Any) -> None:

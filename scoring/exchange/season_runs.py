@@ -23,10 +23,30 @@ from tasks.models import Submission
 from tasks.models.run_cards import CARD
 
 HEADS = (
-    "submission", "task", "phase", "team", "number", "system", "kind", "status", "exclusion",
-    "exclusion_reason", "late", "selected", "sent", "filename", "size", "sha256", "metric", "value",
-    "low", "high", "description", "priority", *(f"card_{name}" for name in CARD),
-)  # fmt: skip
+    "submission",
+    "task",
+    "phase",
+    "team",
+    "number",
+    "system",
+    "kind",
+    "status",
+    "exclusion",
+    "exclusion_reason",
+    "late",
+    "selected",
+    "sent",
+    "filename",
+    "size",
+    "sha256",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "description",
+    "priority",
+    *(f"card_{name}" for name in CARD),
+)
 AT_ONCE = 500
 
 

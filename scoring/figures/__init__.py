@@ -18,6 +18,19 @@ from scoring.figures.plotly import as_plotly, escaped
 from scoring.figures.svg import as_svg
 
 __all__ = [
-    "Axis", "Bars", "Dots", "Figure", "HeatMap", "Measured", "Point", "PointSeries", "Scatter", "Series",
-    "Wording", "as_plotly", "as_svg", "bounds_of", "escaped",
-]  # fmt: skip
+    "Axis",
+    "Bars",
+    "Dots",
+    "Figure",
+    "HeatMap",
+    "Measured",
+    "Point",
+    "PointSeries",
+    "Scatter",
+    "Series",
+    "Wording",
+    "as_plotly",
+    "as_svg",
+    "bounds_of",
+    "escaped",
+]

@@ -156,9 +156,22 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Steps between named times; longer ones are whole multiples of the last.
 TIME_STEPS = (
-    MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR,
-    DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 182 * DAY, 365 * DAY,
-)  # fmt: skip
+    MINUTE,
+    5 * MINUTE,
+    15 * MINUTE,
+    HOUR,
+    3 * HOUR,
+    6 * HOUR,
+    12 * HOUR,
+    DAY,
+    2 * DAY,
+    7 * DAY,
+    14 * DAY,
+    28 * DAY,
+    91 * DAY,
+    182 * DAY,
+    365 * DAY,
+)
 #: So much of an axis stays free beyond the outermost value.
 PADDING = 0.05
 MAX_TICKS = 6
@@ -252,20 +265,33 @@ PAINT = {
 FONT = "Citeboard Sans, Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 SIZE = 12
 DASHES = {
-    "solid": None, "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3",
-    "longdash": "11 4", "longdashdot": "11 4 2 4", "12px 3px": "12 3",
-}  # fmt: skip
+    "solid": None,
+    "dash": "7 4",
+    "dot": "2 3",
+    "dashdot": "7 3 2 3",
+    "longdash": "11 4",
+    "longdashdot": "11 4 2 4",
+    "12px 3px": "12 3",
+}
 #: By so much other fonts that a page may be read in are wider than Arial.
 WIDEST = 1.12
 #: Of an em, how wide the characters of Arial are.
 _WIDTHS = {
     char: width
     for width, chars in (
-        (0.22, "ijl'|"), (0.28, "ftI.,/:;[]!\\ "), (0.34, "r-()*\u2009"), (0.5, "cksvxyzJ"),
-        (0.61, "FTZ"), (0.67, "ABEKPSVXY&"), (0.72, "CDHNRUw"), (0.78, "GOQ"), (0.84, "mM%"), (0.95, "W@"),
+        (0.22, "ijl'|"),
+        (0.28, "ftI.,/:;[]!\\ "),
+        (0.34, "r-()*\u2009"),
+        (0.5, "cksvxyzJ"),
+        (0.61, "FTZ"),
+        (0.67, "ABEKPSVXY&"),
+        (0.72, "CDHNRUw"),
+        (0.78, "GOQ"),
+        (0.84, "mM%"),
+        (0.95, "W@"),
     )
     for char in chars
-}  # fmt: skip
+}
 #: What XML cannot hold, not even written as a reference.
 _NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 

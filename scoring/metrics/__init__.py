@@ -11,9 +11,18 @@ from tasks.types.problems import Unavailable
 from tasks.types.references import MetricRef
 
 __all__ = [
-    "OF_LABELS", "Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_by",
-    "metrics_of", "metrics_of_instances", "names_by", "of_labels",
-]  # fmt: skip
+    "OF_LABELS",
+    "Metric",
+    "Unavailable",
+    "UnknownMetric",
+    "known_metric",
+    "metric_of",
+    "metrics_by",
+    "metrics_of",
+    "metrics_of_instances",
+    "names_by",
+    "of_labels",
+]
 #: What stands by gold label, of each class; no other metric goes by these names.
 OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
 

@@ -119,9 +119,13 @@ def previewed(
             raise InputRefused(wrong)
         rules = task_type.default_rules
         scores = evaluate(
-            task_type, task_type.pair(split, answers, rules, {}), rules=rules, options={}, gold=split.digest,
+            task_type,
+            task_type.pair(split, answers, rules, {}),
+            rules=rules,
+            options={},
+            gold=split.digest,
             resampling=Resampling(),
-        )  # fmt: skip
+        )
         values = {metric: value.as_dict() for metric, value in scores.metrics.items()}
         for facts in values.values():
             endless = [key for key, one in facts.items() if isinstance(one, float) and not math.isfinite(one)]

@@ -22,9 +22,15 @@ from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded
 
 NEEDED = (
-    "Citance Number", "Reference Article", "Citing Article", "Citation Marker Offset", "Citation Offset",
-    "Reference Offset", "Reference Text", "Discourse Facet",
-)  # fmt: skip
+    "Citance Number",
+    "Reference Article",
+    "Citing Article",
+    "Citation Marker Offset",
+    "Citation Offset",
+    "Reference Offset",
+    "Reference Text",
+    "Discourse Facet",
+)
 ANNOTATION, DOCUMENTS, SUMMARY = "Annotation", "Documents_Text", "Summary"
 LAYOUT = f"topic folders with `{ANNOTATION}/TOPIC.ANNOTATOR.ann.txt` and `{DOCUMENTS}/PAPER.txt`"
 #: A sentence of which a range touches fewer letters is not meant.

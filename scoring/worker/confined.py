@@ -32,9 +32,13 @@ UNAVAILABLE = 6
 #: In the folder of the run: what the offline scorer printed, and what it said on standard error.
 PRINTED, TOLD = "said.json", "told.txt"
 READY = (
-    "scoring.__main__", "scoring.offline.entailment_exchange", "scoring.offline.evaluate",
-    "numpy.random", "rapidfuzz.distance", "scipy.special",
-)  # fmt: skip
+    "scoring.__main__",
+    "scoring.offline.entailment_exchange",
+    "scoring.offline.evaluate",
+    "numpy.random",
+    "rapidfuzz.distance",
+    "scipy.special",
+)
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
 #: What measures of a task's own import.

@@ -173,10 +173,17 @@ def draft_of(task: Task) -> dict[str, Any]:
         raise NotDeclared(_("the task has no gold that its declaration could be tried on"))
     files = {name: text for name, text in declared.files.items() if name not in (TOML, CARD)}
     return {
-        "season": task.season_id, "edits": task.pk, "stored": gold.file, "filename": "gold.zip",
-        "form": declared.form, "slug": declared.name, "title": task.title, "files": files,
-        "card": declared.files[CARD], "task": tomllib.loads(declared.files[TOML])["task"],
-    }  # fmt: skip
+        "season": task.season_id,
+        "edits": task.pk,
+        "stored": gold.file,
+        "filename": "gold.zip",
+        "form": declared.form,
+        "slug": declared.name,
+        "title": task.title,
+        "files": files,
+        "card": declared.files[CARD],
+        "task": tomllib.loads(declared.files[TOML])["task"],
+    }
 
 
 def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:

@@ -27,10 +27,19 @@ class Kind(StrEnum):
 
 #: What of other phases the rule follows from, so that the key of a kept page has it.
 ASKED = (
-    "board", "board_then", "own_scores", "shows_instances", "gold_is_public", "opens", "closes",
+    "board",
+    "board_then",
+    "own_scores",
+    "shows_instances",
+    "gold_is_public",
+    "opens",
+    "closes",
     "inputs_from",
-    "board_from", "frozen_from", "frozen_until", "gold_from",
-)  # fmt: skip
+    "board_from",
+    "frozen_from",
+    "frozen_until",
+    "gold_from",
+)
 #: Where nothing says when something is free.
 NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
 #: The numbers of runs, which a frozen board keeps back as well.

@@ -50,9 +50,16 @@ class Channel(models.TextChoices):
 OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
 #: Read by members of the team alone, and by who runs the season alone.
 FOR_MEMBERS = (
-    *OF_OUTCOMES, Kind.FAILED, Kind.REFUSED, Kind.DECIDED, Kind.TRIES, Kind.EXCLUDED,
-    Kind.JOIN_ASKED, Kind.MERGE_ASKED, Kind.MERGED,
-)  # fmt: skip
+    *OF_OUTCOMES,
+    Kind.FAILED,
+    Kind.REFUSED,
+    Kind.DECIDED,
+    Kind.TRIES,
+    Kind.EXCLUDED,
+    Kind.JOIN_ASKED,
+    Kind.MERGE_ASKED,
+    Kind.MERGED,
+)
 FOR_ORGANISERS = (Kind.ASKED, Kind.ROLE, Kind.QUESTION, Kind.REPORTED)
 
 

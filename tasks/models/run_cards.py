@@ -52,34 +52,55 @@ CARD = {
     known.name: known
     for known in (
         CardField(
-            name="code", english=_("Code"), asks=_("The address of the code."), is_link=True,
+            name="code",
+            english=_("Code"),
+            asks=_("The address of the code."),
+            is_link=True,
             max_length=200,
         ),
         CardField(
-            name="paper", english=_("Paper"), asks=_("The address of a paper that describes it."),
-            is_link=True, max_length=200,
+            name="paper",
+            english=_("Paper"),
+            asks=_("The address of a paper that describes it."),
+            is_link=True,
+            max_length=200,
         ),
         CardField(
-            name="training_data", english=_("Training data"),
+            name="training_data",
+            english=_("Training data"),
             asks=_("What it was trained or tuned on, with versions and years; “none” without any."),
         ),
         CardField(
-            name="trained_on", english=_("Data sets trained on"), is_list=True, max_length=400,
-            asks=_("Names of data sets, as the classes of the board call them, with commas between; “none” "
-            "without any. Where a task tests on several data sets, they make a table of transfer."),
+            name="trained_on",
+            english=_("Data sets trained on"),
+            is_list=True,
+            max_length=400,
+            asks=_(
+                "Names of data sets, as the classes of the board call them, with commas between; “none” "
+                "without any. Where a task tests on several data sets, they make a table of transfer."
+            ),
         ),
         CardField(
-            name="trained_on_test_year", english=_("Trained on data of the test year"), values=YES_OR_NO,
+            name="trained_on_test_year",
+            english=_("Trained on data of the test year"),
+            values=YES_OR_NO,
             marked={"yes": _("trained on the test year")},
             asks=_("Whether anything that it was trained on appeared in the year of the test data or later."),
         ),
         CardField(
-            name="knowledge_cutoff", english=_("Knowledge cut-off"), is_date=True, max_length=10,
-            asks=_("How far what its models know goes, such as 2024, 2024-06 or 2024-06-30; “none” without a "
-            "trained model, “unknown” where its maker does not say."),
+            name="knowledge_cutoff",
+            english=_("Knowledge cut-off"),
+            is_date=True,
+            max_length=10,
+            asks=_(
+                "How far what its models know goes, such as 2024, 2024-06 or 2024-06-30; “none” without a "
+                "trained model, “unknown” where its maker does not say."
+            ),
         ),
         CardField(
-            name="model", english=_("Model"), marked={"closed": _("closed model")},
+            name="model",
+            english=_("Model"),
+            marked={"closed": _("closed model")},
             values={
                 "open": _("open: its weights can be downloaded"),
                 "closed": _("closed: some model is available as a service alone"),
@@ -88,17 +109,22 @@ CARD = {
             asks=_("Of all the models that it uses."),
         ),
         CardField(
-            name="external_resources", english=_("External resources"),
-            asks=_("What it uses besides the given data: corpora, knowledge bases, services, the full text "
-            "of papers; “none” without any."),
+            name="external_resources",
+            english=_("External resources"),
+            asks=_(
+                "What it uses besides the given data: corpora, knowledge bases, services, the full text "
+                "of papers; “none” without any."
+            ),
         ),
         CardField(
-            name="human_in_the_loop", english=_("Human in the loop"), values=YES_OR_NO,
+            name="human_in_the_loop",
+            english=_("Human in the loop"),
+            values=YES_OR_NO,
             marked={"yes": _("human in the loop")},
             asks=_("Whether a person looked at the test data and changed an answer, a query or a prompt."),
         ),
     )
-}  # fmt: skip
+}
 #: What a list says that has nothing in it.
 NONE = "none"
 METHOD, COSTS = "method", "costs"

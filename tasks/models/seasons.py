@@ -420,9 +420,12 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
     def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
         """On its split, or of any task on one that ever held an instance of its gold."""
         same = GoldOverlap.objects.filter(
-            gold__task=phase.task_id, gold__split=phase.split, held__gt=0,
-            other__task=OuterRef("task"), other__split=OuterRef("split"),
-        )  # fmt: skip
+            gold__task=phase.task_id,
+            gold__split=phase.split,
+            held__gt=0,
+            other__task=OuterRef("task"),
+            other__split=OuterRef("split"),
+        )
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 

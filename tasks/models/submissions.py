@@ -67,8 +67,13 @@ class Submission(models.Model):
 
     #: A run in one of these states has used up one of its team's tries.
     COUNTED: ClassVar[tuple[str, ...]] = (
-        "checking", "queued", "scoring", "waiting", "scored", "withdrawn",
-    )  # fmt: skip
+        "checking",
+        "queued",
+        "scoring",
+        "waiting",
+        "scored",
+        "withdrawn",
+    )
     #: A run in one of these states still moves by itself.
     MOVING: ClassVar[tuple[str, ...]] = ("checking", "queued", "scoring", "waiting")
     #: What organisers set beside the runs of teams; it belongs to no team.

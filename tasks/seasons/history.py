@@ -18,9 +18,14 @@ from tasks.seasons.access import may_organise
 
 #: Changes that everybody can see on the season's pages anyhow.
 OF_EVERYBODY = (
-    "phase-moved", "phase-opened", "phase-closed", "phase-changed", "board-changed",
-    "announced", "entry-changed",
-)  # fmt: skip
+    "phase-moved",
+    "phase-opened",
+    "phase-closed",
+    "phase-changed",
+    "board-changed",
+    "announced",
+    "entry-changed",
+)
 
 
 def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:

@@ -194,8 +194,14 @@ MAX_DAYS = 20 * 365
 
 #: What organisers let out when a phase is over, by the name of its field.
 LET_OUT = (
-    "board", "board_from", "board_then", "own_scores", "shows_instances", "gold_is_public", "gold_from",
-)  # fmt: skip
+    "board",
+    "board_from",
+    "board_then",
+    "own_scores",
+    "shows_instances",
+    "gold_is_public",
+    "gold_from",
+)
 
 
 def _as_begun(season: Season) -> dict[str, dict[str, Any]]:

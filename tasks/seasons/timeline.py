@@ -107,16 +107,25 @@ class TimeLine:
             '<svg class="phase-bar {}" width="100%" height="22" role="img" aria-label="{}">'
             '<rect x="{}%" y="6" width="{}%" height="10" rx="2"/>'
             '<line class="now" x1="{}%" x2="{}%" y1="0" y2="22"/></svg>',
-            state, f"{phase.title}: {said}", left, max(0.5, round(right - left, 2)), now, now,
-        )  # fmt: skip
+            state,
+            f"{phase.title}: {said}",
+            left,
+            max(0.5, round(right - left, 2)),
+            now,
+            now,
+        )
 
     def point(self, at: dt.datetime, words: str) -> SafeString:
         place, now = self.place(at), self.place(self.now)
         return format_html(
             '<svg class="phase-bar point {}" width="100%" height="22" role="img" aria-label="{}">'
             '<circle cx="{}%" cy="11" r="5"/><line class="now" x1="{}%" x2="{}%" y1="0" y2="22"/></svg>',
-            "ahead" if self.now < at else "over", words, place, now, now,
-        )  # fmt: skip
+            "ahead" if self.now < at else "over",
+            words,
+            place,
+            now,
+            now,
+        )
 
     @property
     def scale(self) -> SafeString:

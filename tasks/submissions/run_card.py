@@ -264,29 +264,45 @@ class TeamMeasure(Asked):
 _CENTURY = 100 * 365.25 * 24 * 3600
 COST_MEASURES = (
     TeamMeasure(
-        name="wall_seconds", english=gettext_noop("Wall time"), unit="s", highest=_CENTURY,
+        name="wall_seconds",
+        english=gettext_noop("Wall time"),
+        unit="s",
+        highest=_CENTURY,
         asks=gettext_noop("Seconds from the start of the system to its last answer, on the whole split."),
     ),
     TeamMeasure(
-        name="cpu_seconds", english=gettext_noop("CPU time"), unit="s", highest=1000 * _CENTURY,
+        name="cpu_seconds",
+        english=gettext_noop("CPU time"),
+        unit="s",
+        highest=1000 * _CENTURY,
         asks=gettext_noop("Seconds, over all cores."),
     ),
     TeamMeasure(
-        name="memory_mib", english=gettext_noop("Peak memory"), unit="MiB", highest=2.0**40,
+        name="memory_mib",
+        english=gettext_noop("Peak memory"),
+        unit="MiB",
+        highest=2.0**40,
         asks=gettext_noop("Mebibytes, at the highest, without the memory of GPUs."),
     ),
     TeamMeasure(
-        name="gpu_seconds", english=gettext_noop("GPU time"), unit="s", highest=1000 * _CENTURY,
+        name="gpu_seconds",
+        english=gettext_noop("GPU time"),
+        unit="s",
+        highest=1000 * _CENTURY,
         asks=gettext_noop("Seconds, over all GPUs; say in the description which they are."),
     ),
-)  # fmt: skip
+)
 #: What a task type may leave to teams, by name.
 SCORES = {
     "mauve": TeamMeasure(
-        name="mauve", english="MAUVE", unit="", highest=100, is_cost=False,
+        name="mauve",
+        english="MAUVE",
+        unit="",
+        highest=100,
+        is_cost=False,
         asks=gettext_noop("From 0 to 100, as the team computed it; say in the description with which model."),
     ),
-}  # fmt: skip
+}
 #: By name, those of every task type.
 EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
 

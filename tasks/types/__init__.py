@@ -20,6 +20,19 @@ from tasks.types.references import MetricRef
 from tasks.types.registry import task_type, task_types
 
 __all__ = [
-    "CORRECTED", "OFFICIAL", "Index", "InputRefused", "MetricRef", "Option", "OptionRefused", "Options",
-    "Pairs", "Problem", "Split", "TaskType", "UnknownTaskType", "task_type", "task_types",
-]  # fmt: skip
+    "CORRECTED",
+    "OFFICIAL",
+    "Index",
+    "InputRefused",
+    "MetricRef",
+    "Option",
+    "OptionRefused",
+    "Options",
+    "Pairs",
+    "Problem",
+    "Split",
+    "TaskType",
+    "UnknownTaskType",
+    "task_type",
+    "task_types",
+]

@@ -81,15 +81,26 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
             stored = storage.gold.save(f"drafts/{secrets.token_hex(16)}.upload", File(content))
         filename = upload.filename
     draft = {
-        "season": season.pk, "stored": stored, "filename": filename, "form": given["form"], "slug": slug,
-        "title": title, "task": task, "card": given["card"],
+        "season": season.pk,
+        "stored": stored,
+        "filename": filename,
+        "form": given["form"],
+        "slug": slug,
+        "title": title,
+        "task": task,
+        "card": given["card"],
         "files": {MEASURES: f"{measures}\n"} if measures else {},
-    }  # fmt: skip
+    }
     try:
         return declaring.new_task(
-            season=season, files=_looked(draft, by), stored=stored, filename=filename,
-            opens=given["opens"], closes=given["closes"], by=by,
-        )  # fmt: skip
+            season=season,
+            files=_looked(draft, by),
+            stored=stored,
+            filename=filename,
+            opens=given["opens"],
+            closes=given["closes"],
+            by=by,
+        )
     finally:
         storage.gold.delete(stored)
 

@@ -75,11 +75,34 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     class Meta:
         model = Submission
         fields = [
-            "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
-            "filename", "sha256", "size", "submitted_at", "begun_at", "is_late", "exclusion",
-            "exclusion_reason", "priority", "status",
-            "since", "reason", "replace_until", "team_reported", "progress", "url", "page",
-        ]  # fmt: skip
+            "id",
+            "number",
+            "phase",
+            "team",
+            "bundle",
+            "system",
+            "description",
+            "card",
+            "links",
+            "kind",
+            "filename",
+            "sha256",
+            "size",
+            "submitted_at",
+            "begun_at",
+            "is_late",
+            "exclusion",
+            "exclusion_reason",
+            "priority",
+            "status",
+            "since",
+            "reason",
+            "replace_until",
+            "team_reported",
+            "progress",
+            "url",
+            "page",
+        ]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         """With the state that the reader may know."""
@@ -148,9 +171,15 @@ class SubmissionDetail(SubmissionSerializer):
     class Meta:
         model = Submission
         fields = [
-            *SubmissionSerializer.Meta.fields, "place", "expected_seconds", "problems", "warnings",
-            "scores_hidden", "scores", "evaluations",
-        ]  # fmt: skip
+            *SubmissionSerializer.Meta.fields,
+            "place",
+            "expected_seconds",
+            "problems",
+            "warnings",
+            "scores_hidden",
+            "scores",
+            "evaluations",
+        ]
 
 
 SubmissionsQuery = serializer(

@@ -107,9 +107,17 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     class Meta:
         model = Phase
         fields = [
-            "id", "slug", *Phase.settings_that("in_api"),
-            "is_open", "is_frozen", "kept_back", "version", "page", "leaderboard", "leader",
-        ]  # fmt: skip
+            "id",
+            "slug",
+            *Phase.settings_that("in_api"),
+            "is_open",
+            "is_frozen",
+            "kept_back",
+            "version",
+            "page",
+            "leaderboard",
+            "leader",
+        ]
 
     @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))
     def get_own_scores(self, phase: Phase) -> str:
@@ -183,9 +191,16 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     class Meta:
         model = Task
         fields = [
-            "id", "slug", "season", *Task.settings_that("in_api"),
-            "metrics", "dimensions", "url", "page", "phases",
-        ]  # fmt: skip
+            "id",
+            "slug",
+            "season",
+            *Task.settings_that("in_api"),
+            "metrics",
+            "dimensions",
+            "url",
+            "page",
+            "phases",
+        ]
 
     def get_metrics(self, task: Task) -> dict[str, list[str]]:
         kind = task.task_type

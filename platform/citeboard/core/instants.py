@@ -13,11 +13,19 @@ _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
 _WRITTEN = re.compile(r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL)
 MONTHS = (
-    in_context("month", "Jan"), in_context("month", "Feb"), in_context("month", "Mar"),
-    in_context("month", "Apr"), in_context("month", "May"), in_context("month", "Jun"),
-    in_context("month", "Jul"), in_context("month", "Aug"), in_context("month", "Sep"),
-    in_context("month", "Oct"), in_context("month", "Nov"), in_context("month", "Dec"),
-)  # fmt: skip
+    in_context("month", "Jan"),
+    in_context("month", "Feb"),
+    in_context("month", "Mar"),
+    in_context("month", "Apr"),
+    in_context("month", "May"),
+    in_context("month", "Jun"),
+    in_context("month", "Jul"),
+    in_context("month", "Aug"),
+    in_context("month", "Sep"),
+    in_context("month", "Oct"),
+    in_context("month", "Nov"),
+    in_context("month", "Dec"),
+)
 MAX_LENGTH = 80
 #: What closes in this year or later has no end, and is kept as the instant, which nobody is told.
 _NEVER = "2099"

@@ -19,9 +19,35 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 TAGS = {
-    "a", "blockquote", "br", "code", "dd", "dl", "dt", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol",
-    "p", "pre", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
-}  # fmt: skip
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "dd",
+    "dl",
+    "dt",
+    "em",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+}
 #: CommonMark in time that grows with the text, whoever wrote it, and tables.
 MAX_TEXT = 50_000
 _WRITER = MarkdownIt("commonmark").enable("table")

@@ -40,9 +40,12 @@ FIELD_TASKS = "field-tasks"
 TEAM = "Fulmar"
 #: Seasons that show what publications report, beside the one that runs can be sent to.
 PUBLISHED = (
-    "cl-summ-2014", "citation-resolution-2014", "citebench-2023", "citation-recommendation-2024",
+    "cl-summ-2014",
+    "citation-resolution-2014",
+    "citebench-2023",
+    "citation-recommendation-2024",
     "aliice-2025",
-)  # fmt: skip
+)
 #: The runs that could be sent to the demo season of releases without a task of positional citations.
 EARLIER = {"1a": "lead.jsonl", "1b": "lead.jsonl", "citation-texts": "texts/first-sentences.jsonl"}
 NEWEST_TASK = "positional"

@@ -125,15 +125,27 @@ def own_data(user: User) -> dict[str, Any]:
             }
         )
     [account] = _rows(
-        [user], address="email", name="name", affiliation="affiliation", country="country",
-        legal_name="legal_name", orcid="orcid", is_listed="is_listed", language="language",
-        joined="date_joined", last_signed_in="last_login",
-    )  # fmt: skip
+        [user],
+        address="email",
+        name="name",
+        affiliation="affiliation",
+        country="country",
+        legal_name="legal_name",
+        orcid="orcid",
+        is_listed="is_listed",
+        language="language",
+        joined="date_joined",
+        last_signed_in="last_login",
+    )
     return {
         "account": account,
         "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
         "teams": _rows(
-            memberships, team="team.name", description="team.description", links="team.links", role="role",
+            memberships,
+            team="team.name",
+            description="team.description",
+            links="team.links",
+            role="role",
             joined="joined_at",
         ),
         "organises": _rows(organised, season="season.slug", role="role"),
@@ -144,34 +156,47 @@ def own_data(user: User) -> dict[str, Any]:
         ),
         "invited_to": _rows(
             mailed.filter(address__in=confirmed_addresses(user)),
-            team="team.name", written="created_at", state="state",
+            team="team.name",
+            written="created_at",
+            state="state",
         ),
         "invited": _rows(
             mailed.filter(created_by=user), team="team.name", address="address", written="created_at"
         ),
         "asked_to_join": _rows(
             models.JoinRequest.objects.filter(user=user).select_related("team"),
-            team="team.name", asked="asked_at", message="message",
+            team="team.name",
+            asked="asked_at",
+            message="message",
         ),
         "tokens": _rows(user.tokens.all(), name="name", scope="scope", created="created_at"),
         "runs": runs,
         "ratings": _rows(
             Rating.objects.filter(annotator__user=user).select_related("text"),
-            text="text.code", readability="readability", consistency="consistency", rated="rated_at",
+            text="text.code",
+            readability="readability",
+            consistency="consistency",
+            rated="rated_at",
         ),
         "confirmed_results": _rows(
             ResultConfirmation.objects.filter(by=user),
-            run="submission_id", said="at", state="state", message="message",
+            run="submission_id",
+            said="at",
+            state="state",
+            message="message",
         ),
         "asked_for": _rows(
             user.background_jobs.select_related("season"),
-            what="kind", season="season.slug", asked="created_at", file="filename",
+            what="kind",
+            season="season.slug",
+            asked="created_at",
+            file="filename",
         ),
         "messages": _rows(
             models.Notification.objects.filter(user=user), at="created_at", kind="kind", read="read_at"
         ),
         "history": _rows(AuditEntry.objects.filter(actor=user).order_by("at", "pk"), at="at", did="words"),
-    }  # fmt: skip
+    }
 
 
 def _rows(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:

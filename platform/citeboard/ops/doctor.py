@@ -354,10 +354,26 @@ def _organiser() -> Said:
 CHECKS: dict[str, Callable[[], Said]] = {
     check.__name__.removeprefix("_"): check
     for check in (
-        _settings, _database, _clock, _storage, _disk, _mail, _static, _confinement, _queue, _queues,
-        _workers, _sweeper, _jobs, _counts, _receipts, _models, _labels, _organiser,
+        _settings,
+        _database,
+        _clock,
+        _storage,
+        _disk,
+        _mail,
+        _static,
+        _confinement,
+        _queue,
+        _queues,
+        _workers,
+        _sweeper,
+        _jobs,
+        _counts,
+        _receipts,
+        _models,
+        _labels,
+        _organiser,
     )
-}  # fmt: skip
+}
 
 
 def needs_of(task: Task) -> list[Requirement]:

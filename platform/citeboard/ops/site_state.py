@@ -226,9 +226,12 @@ class _Rows(Collector):
         by_status = Tallied.objects.filter(what=tallies.RUNS).values_list("state")
         runs = dict.fromkeys(Submission.Status.values, 0) | dict(by_status.annotate(n=Sum("number")))
         yield _gauge("citeboard_runs", "Runs by status.", "status", runs)
-        yield _gauge("citeboard_workers", "Workers of the groups that give a sign of life.", "group", {
-            group.name: group.workers for group in living_groups()
-        })  # fmt: skip
+        yield _gauge(
+            "citeboard_workers",
+            "Workers of the groups that give a sign of life.",
+            "group",
+            {group.name: group.workers for group in living_groups()},
+        )
         for name, what, kinds in (
             ("mails", "E-mails", (Job.Kind.MAIL, Job.Kind.INVITATION)),
             ("webhook_deliveries", "Events for webhooks", (Job.Kind.WEBHOOK,)),

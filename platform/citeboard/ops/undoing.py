@@ -223,8 +223,17 @@ def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
 _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     **dict.fromkeys(
         (
-            "settings-changed", "phase-changed", "phase-moved", "phase-opened", "phase-closed",
-            "board-changed", "board-frozen", "entry-changed", "list-changed", "team-limits", "season-loaded",
+            "settings-changed",
+            "phase-changed",
+            "phase-moved",
+            "phase-opened",
+            "phase-closed",
+            "board-changed",
+            "board-frozen",
+            "entry-changed",
+            "list-changed",
+            "team-limits",
+            "season-loaded",
         ),
         _take_settings_back,
     ),
@@ -236,4 +245,4 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     "tries-given": _take_tries_back,
     **dict.fromkeys(("team-approved", "team-refused"), _take_decision_back),
     "teams-mailed": lambda season, entry, by: "",
-}  # fmt: skip
+}

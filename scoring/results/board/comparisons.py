@@ -95,11 +95,16 @@ def compared(
         for place, result in zip(places, results, strict=True):
             first, second = sorted((one, others[place]), key=lambda evaluation: evaluation.pk)
             found = {
-                "difference": base.finite(result.difference), "error": base.finite(result.error),
-                "low": result.low, "high": result.high, "p": base.finite(result.test.p),
-                "test": result.test.kind, "trials": result.test.trials, "units": result.units,
+                "difference": base.finite(result.difference),
+                "error": base.finite(result.error),
+                "low": result.low,
+                "high": result.high,
+                "p": base.finite(result.test.p),
+                "test": result.test.kind,
+                "trials": result.test.trials,
+                "units": result.units,
                 "seed": significance.SEED,
-            }  # fmt: skip
+            }
             rows.append(Comparison(first=first, second=second, metric=metric.name, **found))
     return rows
 

@@ -162,9 +162,23 @@ Run = TypeVar("Run", bound=CountingRun)
 ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
 _MODELS = (
-    AuditEntry, Evaluation, Gold, GoldOverlap, ManualMeasure, Membership, Organiser, Phase, Registration,
-    Score, Season, Submission, Tallied, Task, Team, TeamFigure,
-)  # fmt: skip
+    AuditEntry,
+    Evaluation,
+    Gold,
+    GoldOverlap,
+    ManualMeasure,
+    Membership,
+    Organiser,
+    Phase,
+    Registration,
+    Score,
+    Season,
+    Submission,
+    Tallied,
+    Task,
+    Team,
+    TeamFigure,
+)
 _OF_SQLITE, _OF_POSTGRESQL = ("GROUP_CONCAT", "JSON_ARRAY"), ("STRING_AGG", "JSON_BUILD_ARRAY")
 _FUNCTIONS = _OF_POSTGRESQL if connection.vendor == "postgresql" else _OF_SQLITE
 _NAMES = {

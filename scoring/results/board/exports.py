@@ -18,9 +18,19 @@ from tasks.submissions.run_card import EVERY
 
 _COMMON = ("rank", "ranks", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
 _CLASS_COLUMNS = (
-    "dimension", "class", "support", "submission", "system", "team", "metric", "value", "low", "high",
-    "rules", "gold",
-)  # fmt: skip
+    "dimension",
+    "class",
+    "support",
+    "submission",
+    "system",
+    "team",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "rules",
+    "gold",
+)
 #: What LaTeX would take as a command, and what it sets instead.
 ESCAPED = str.maketrans(
     {
@@ -320,10 +330,18 @@ def classes_csv(board: Board) -> str:
                         value = "inf" if key in table.infinite else table.values[key]
                         value = "withheld" if key in table.withheld else value
                         yield [
-                            table.dimension, plain(name.label), name.support, row.submission,
-                            plain(row.system), plain(row.team or ""), table.metric, value,
-                            *table.intervals.get(key, ("", "")), board.rules, gold,
-                        ]  # fmt: skip
+                            table.dimension,
+                            plain(name.label),
+                            name.support,
+                            row.submission,
+                            plain(row.system),
+                            plain(row.team or ""),
+                            table.metric,
+                            value,
+                            *table.intervals.get(key, ("", "")),
+                            board.rules,
+                            gold,
+                        ]
 
     return csv_text(_CLASS_COLUMNS, *lines())
 

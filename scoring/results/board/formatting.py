@@ -16,12 +16,34 @@ from tasks.types import columns, task_types
 
 #: Parts of metric names that are not plain words.
 PARTS = {
-    "f1": "F1", "rouge": "ROUGE", "l": "L", "lsum": "Lsum", "s": "S", "su": "SU", "su4": "SU4", "star": "*",
-    "mrr": "MRR", "ndcg": "nDCG", "map": "MAP", "em": "EM", "kl": "KL", "bertscore": "BERTScore",
-    "corwa": "CORWA", "aliice": "ALiiCE", "alce": "ALCE", "cvcp": "CVCP", "rbp": "RBP", "ece": "ECE",
-    "bleu": "BLEU", "chrf": "chrF", "pp": "++", "meteor": "METEOR", "nltk": "(NLTK)", "qampari": "QAMPARI",
+    "f1": "F1",
+    "rouge": "ROUGE",
+    "l": "L",
+    "lsum": "Lsum",
+    "s": "S",
+    "su": "SU",
+    "su4": "SU4",
+    "star": "*",
+    "mrr": "MRR",
+    "ndcg": "nDCG",
+    "map": "MAP",
+    "em": "EM",
+    "kl": "KL",
+    "bertscore": "BERTScore",
+    "corwa": "CORWA",
+    "aliice": "ALiiCE",
+    "alce": "ALCE",
+    "cvcp": "CVCP",
+    "rbp": "RBP",
+    "ece": "ECE",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "pp": "++",
+    "meteor": "METEOR",
+    "nltk": "(NLTK)",
+    "qampari": "QAMPARI",
     "mauve": "MAUVE",
-}  # fmt: skip
+}
 #: Parts that say how the values were put together; they stand behind a comma.
 AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 

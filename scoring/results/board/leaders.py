@@ -215,7 +215,10 @@ def save_leaders(board: Board, question: Question, leaders: Sequence[ClassLeader
             if leader.best_id not in there:
                 leader.best, leader.p = None, None
         ClassLeader.objects.filter(
-            phase=board.phase, rules=board.rules, gold=board.gold, dimension=question.dimension,
+            phase=board.phase,
+            rules=board.rules,
+            gold=board.gold,
+            dimension=question.dimension,
             metric=question.metric.name,
-        ).delete()  # fmt: skip
+        ).delete()
         ClassLeader.objects.bulk_create(leaders, batch_size=500)

@@ -181,9 +181,18 @@ class Writer:
             return self._row(row, begins_group=begins_group, is_own=True)
         # All that a row shows: its numbers are those of one scoring.
         key = (
-            row.submission, row.scoring, self.board.rank_of(row), begins_group, row.team, row.team_slug,
-            row.has_organiser, row.kind, row.priority, row.system, *row.card.items(),
-        )  # fmt: skip
+            row.submission,
+            row.scoring,
+            self.board.rank_of(row),
+            begins_group,
+            row.team,
+            row.team_slug,
+            row.has_organiser,
+            row.kind,
+            row.priority,
+            row.system,
+            *row.card.items(),
+        )
         text = self.written.get(key)
         if text is None:
             text = self.written[key] = self._row(row, begins_group=begins_group, is_own=False)

@@ -204,8 +204,18 @@ def measures_of(table: ReportedTable) -> list[Measure]:
 
 
 _COLUMNS = (
-    "paper", "table", "line", "system", "class", "metric", "value", "printed", "deviation", "scale", "doubt",
-)  # fmt: skip
+    "paper",
+    "table",
+    "line",
+    "system",
+    "class",
+    "metric",
+    "value",
+    "printed",
+    "deviation",
+    "scale",
+    "doubt",
+)
 
 
 def published_csv(published: Published) -> str:

@@ -24,9 +24,19 @@ from tasks.types.toml_lines import KeyPath
 LARGEST = 10_000_000
 #: Fields of a row by which rows are told apart or described, besides its system.
 FEATURES = (
-    "dataset", "dataset_id", "dimension", "class", "topic", "group", "window", "window_left", "window_right",
-    "threshold", "annotators", "in_domain",
-)  # fmt: skip
+    "dataset",
+    "dataset_id",
+    "dimension",
+    "class",
+    "topic",
+    "group",
+    "window",
+    "window_left",
+    "window_right",
+    "threshold",
+    "annotators",
+    "in_domain",
+)
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 #: What stands around a number in print, and does not change it.
 _AROUND = re.compile(r"[%*†‡,\s]")
@@ -230,9 +240,14 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 SCHEMA = "published-results/1"
 #: By part of a figure the field of a row that has it by metric.
 PARTS = {
-    "value": "values", "printed": "printed", "deviation": "deviations", "less_than": "less_than",
-    "printed_deviation": "printed_deviations", "mark": "marks", "suspect": "suspect",
-}  # fmt: skip
+    "value": "values",
+    "printed": "printed",
+    "deviation": "deviations",
+    "less_than": "less_than",
+    "printed_deviation": "printed_deviations",
+    "mark": "marks",
+    "suspect": "suspect",
+}
 KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
 #: The least and the greatest value of each scale; None where there is no end.
 SCALES: dict[str, tuple[float | None, float | None]] = {

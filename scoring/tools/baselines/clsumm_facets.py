@@ -26,9 +26,19 @@ from tasks.types.files import InputFile
 GRAMS = (1, 3)
 #: Endings and what stands for them, the first that makes a word of the papers; after WordNet's own rules.
 ENDINGS = (
-    ("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"), ("zes", "z"), ("s", ""),
-    ("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""),
-)  # fmt: skip
+    ("ies", "y"),
+    ("sses", "ss"),
+    ("shes", "sh"),
+    ("ches", "ch"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("s", ""),
+    ("ied", "y"),
+    ("ed", "e"),
+    ("ed", ""),
+    ("ing", "e"),
+    ("ing", ""),
+)
 SHORTEST_LEMMA = 3
 
 #: A direction with less than this of the longest one's weight is rounding.

@@ -289,8 +289,16 @@ _KEY = re.compile(
 )
 #: What is said of people, of files beside the season's or by an address, and is not a setting.
 _NO_SETTINGS = (
-    "slug", *entries.ROLES, "published", "card", "cutoffs", "phases", "gold", "baselines", "terms",
-)  # fmt: skip
+    "slug",
+    *entries.ROLES,
+    "published",
+    "card",
+    "cutoffs",
+    "phases",
+    "gold",
+    "baselines",
+    "terms",
+)
 
 
 @dataclass(frozen=True)

@@ -256,9 +256,13 @@ def _dimensions(keys: Keys) -> Any:
             own.refuse("with", "“with” is no table of texts", '{ label = "VALID" }')
             joined = {}
         yield Dimension(
-            name=name, field=own.text("field", name or "-"), reading=reading, cuts=tuple(cuts),
-            absent=own.text("absent", ""), joined=joined,
-        )  # fmt: skip
+            name=name,
+            field=own.text("field", name or "-"),
+            reading=reading,
+            cuts=tuple(cuts),
+            absent=own.text("absent", ""),
+            joined=joined,
+        )
         own.close()
 
 

@@ -457,9 +457,14 @@ class Gathering:
         self.ties += 0 if tied is None else sum(tied)
 
     def extend(
-        self, rows: NDArray[np.intp], lengths: NDArray[np.int64], values: Numbers,
-        tied: NDArray[np.bool_] | None = None, *, kept: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        rows: NDArray[np.intp],
+        lengths: NDArray[np.int64],
+        values: Numbers,
+        tied: NDArray[np.bool_] | None = None,
+        *,
+        kept: int | None = None,
+    ) -> None:
         """Add many lists at once, of each so many members."""
         if kept is not None:
             is_kept = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < kept

@@ -17,11 +17,19 @@ from citeboard.core.instants import MONTHS, is_no_end, written_instant, zone_nam
 
 #: What scripts say, by which they call it.
 WORDS = (
-    _("Copy"), _("Copied"), _("Not copied: select the text"), _("Or drop the file anywhere on this form."),
+    _("Copy"),
+    _("Copied"),
+    _("Not copied: select the text"),
+    _("Or drop the file anywhere on this form."),
     _("The run did not reach the site. Nothing was stored or counted; try again."),
-    _("Exact times"), _("Times from now"), _("Dark colours"), _("Light colours"),
-    _("just now"), _("in less than a minute"), _("here"),
-)  # fmt: skip
+    _("Exact times"),
+    _("Times from now"),
+    _("Dark colours"),
+    _("Light colours"),
+    _("just now"),
+    _("in less than a minute"),
+    _("here"),
+)
 
 register = template.Library()
 #: As a change in a history keeps one.

@@ -75,8 +75,10 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
         def everybodys() -> BoardFacts:
             return kept_facts(
                 lambda: requested_board(phase_for(None, season, task, phase), None, query, public),
-                "visitors", facts, chosen,
-            )  # fmt: skip
+                "visitors",
+                facts,
+                chosen,
+            )
 
         def page() -> str:
             # Of these the first two are which phase it is, and its scores.

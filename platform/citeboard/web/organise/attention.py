@@ -96,11 +96,25 @@ class Concern:
 
 def concerns(season: Season) -> list[Concern]:
     looks = (
-        _failed_runs, _failed_rescorings, _gold_problems, _kept_back, _changed_before_the_end,
-        _without_baseline, _without_card, _without_first_rank, _mails_given_up, _columns_without_value,
-        _same_files, _probes, _contested_results, _waiting_teams, _open_questions, _unserved_queues,
-        _waiting_runs, _teams_without_score,
-    )  # fmt: skip
+        _failed_runs,
+        _failed_rescorings,
+        _gold_problems,
+        _kept_back,
+        _changed_before_the_end,
+        _without_baseline,
+        _without_card,
+        _without_first_rank,
+        _mails_given_up,
+        _columns_without_value,
+        _same_files,
+        _probes,
+        _contested_results,
+        _waiting_teams,
+        _open_questions,
+        _unserved_queues,
+        _waiting_runs,
+        _teams_without_score,
+    )
     return [concern for look in looks if (concern := look(season)).total]
 
 

@@ -100,11 +100,17 @@ class DeclarationForm(forms.Form):
         }
         text = draft["files"].get(MEASURES, "")
         initial = {
-            "title": self.task["title"], "card": draft["card"],
-            "key": gold.get("id", "id"), "gold": gold["field"], "unit": self.task.get("unit", ""),
-            "shown": gold.get("shown", []), "hidden": gold.get("hidden", []), "dimensions": list(known),
-            "baselines": baselines, **said,
-        }  # fmt: skip
+            "title": self.task["title"],
+            "card": draft["card"],
+            "key": gold.get("id", "id"),
+            "gold": gold["field"],
+            "unit": self.task.get("unit", ""),
+            "shown": gold.get("shown", []),
+            "hidden": gold.get("hidden", []),
+            "dimensions": list(known),
+            "baselines": baselines,
+            **said,
+        }
         super().__init__(data, initial=initial, label_suffix="")
         words = _("%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)")
         fields = [(own["name"], words % {**own, "all": draft["instances"]}) for own in draft["fields"]]
@@ -280,9 +286,14 @@ def _saved(
         again = perform(DECLARE_ANEW, task, request.user, filled, said_in(request))
         return DECLARE_ANEW.told(task, again, filled)
     made = declaring.new_task(
-        season=season, files=files, stored=draft["stored"], filename=draft["filename"],
-        opens=given["opens"], closes=given["closes"], by=request.user,
-    )  # fmt: skip
+        season=season,
+        files=files,
+        stored=draft["stored"],
+        filename=draft["filename"],
+        opens=given["opens"],
+        closes=given["closes"],
+        by=request.user,
+    )
     storage.gold.delete(draft["stored"])
     words = _("%(task)s is saved with %(instances)s.")
     return words % {"task": made, "instances": counted(told["instances"], "instance")}
@@ -297,10 +308,17 @@ def _begun(request: SignedInRequest, season: Season, first: GoldOfTask, slug: st
         with upload.path.open("rb") as content:
             stored = storage.gold.save(f"drafts/{secrets.token_hex(16)}.upload", File(content))
         draft = {
-            "season": season.pk, "edits": None, "stored": stored, "filename": upload.filename,
-            "form": given["form"], "slug": slug, "title": given["title"], "task": None, "files": {},
+            "season": season.pk,
+            "edits": None,
+            "stored": stored,
+            "filename": upload.filename,
+            "form": given["form"],
+            "slug": slug,
+            "title": given["title"],
+            "task": None,
+            "files": {},
             "card": "",
-        }  # fmt: skip
+        }
         told = declaring.look_at(draft, request.user)
     return {**draft, **_facts(told)}, told
 
