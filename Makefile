@@ -16,7 +16,7 @@ help:
 	@echo "make test    run the tests on SQLite that start no site, worker or browser"
 	@echo "make test-all  run every test on SQLite, then on PostgreSQL where a server answers"
 	@echo "make proofs  run what proves by mass: fuzzing, growth and corpora at full size"
-	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates"
+	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates, constructs to unfold"
 	@echo "make models  install the scorers that need models, and try to fetch the models"
 	@echo "make wheel   write the wheel with the offline scorer and the client to dist/"
 	@echo "make bench   run the measurements in bench/"
@@ -75,6 +75,7 @@ check:
 	$(CHECKED) $(PY) manage.py makemigrations --check --dry-run
 	$(CHECKED) $(PY) manage.py check --deploy --fail-level WARNING
 	$(PY) -m djlint templates --lint
+	$(PY) scripts/readability.py
 
 models:
 	@sh scripts/environment.sh all
