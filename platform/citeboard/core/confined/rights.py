@@ -281,19 +281,39 @@ _PIVOT_ROOT = dict(zip(_ARCHITECTURES, _REFUSED["pivot_root"], strict=True))
 _ROOT, _BEFORE = ".root", ".before"
 
 
+def _unshare_mounts(libc: ctypes.CDLL) -> bool:
+    """Enter a namespace of mounts, with a user namespace if the process has no right to it alone."""
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(_NEW_MOUNTS) == 0:
+        return True
+    if libc.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
+        return False
+    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+    for name, content in maps.items():
+        Path(f"/proc/self/{name}").write_text(content)
+    return True
+
+
+def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
+    """Make a folder the root, and unmount the root before it."""
+    (root / _BEFORE).mkdir()
+    if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
+        raise OSError(ctypes.get_errno(), "pivot_root")
+    os.chdir("/")
+    if libc.umount2(os.fsencode(f"/{_BEFORE}"), _DETACH) != 0:
+        raise OSError(ctypes.get_errno(), "umount2")
+    Path(f"/{_BEFORE}").rmdir()
+
+
 def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
     """Leave these folders, and ``writable``, the present one; False where the kernel makes no namespaces."""
     pivot_root = _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
     if pivot_root is None:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
-    user, group, own = os.geteuid(), os.getegid(), writable.resolve()
-    if libc.unshare(_NEW_MOUNTS) != 0:
-        if libc.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
-            return False
-        maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
-        for name, content in maps.items():
-            Path(f"/proc/self/{name}").write_text(content)
+    own = writable.resolve()
+    if not _unshare_mounts(libc):
+        return False
 
     def mount(source: str, target: Path, kind: str | None, flags: int) -> None:
         given = (source.encode(), os.fsencode(target), kind and kind.encode(), ctypes.c_ulong(flags), None)
@@ -317,12 +337,6 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         if link.is_symlink():
             with suppress(FileExistsError):
                 (root / link.name).symlink_to(link.readlink())
-    (root / _BEFORE).mkdir()
-    if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
-        raise OSError(ctypes.get_errno(), "pivot_root")
-    os.chdir("/")
-    if libc.umount2(os.fsencode(f"/{_BEFORE}"), _DETACH) != 0:
-        raise OSError(ctypes.get_errno(), "umount2")
-    Path(f"/{_BEFORE}").rmdir()
+    _change_root(libc, pivot_root, root)
     os.chdir(own)
     return True
