@@ -90,6 +90,11 @@ def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], obje
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step
+    return _exit_code(given)
+
+
+def _exit_code(given: argparse.Namespace) -> int:
+    """Run the command that the arguments name; report its refusals and faults."""
     as_objects = getattr(given, "progress", False)
     try:
         return int(given.command(given))
