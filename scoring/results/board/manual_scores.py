@@ -59,21 +59,26 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     return ManualScores(measures=list(ManualMeasure.objects.filter(pk__in=values)), values=values)
 
 
+def _refuse_texts(name: str, source: str, *, has_values: bool) -> None:
+    """Raise ValidationError if the name or the source of a measure is missing or too long."""
+    faults = {}
+    if not name or len(name) > MAX_NAME:
+        words = _("the name has %(characters)s characters; from 1 to %(most)s fit")
+        faults["name"] = words % {"characters": len(name), "most": MAX_NAME}
+    if has_values and (not source or len(source) > MAX_SOURCE):
+        words = _("say who measured it and where, in at most %(most)s characters")
+        faults["source"] = words % {"most": MAX_SOURCE}
+    if faults:
+        raise ValidationError(faults)
+
+
 def enter_measure(
     *, phase: Phase, name: str, higher_is_better: bool, source: str, values: str, by: User
 ) -> ManualMeasure | None:
     """`RUN VALUE` on each line, in the place of one of the same name; without values it is taken away."""
     name, source = plain_text.one_line(name), plain_text.one_line(source)
     entered = _values(phase, values)
-    faults = {}
-    if not name or len(name) > MAX_NAME:
-        words = _("the name has %(characters)s characters; from 1 to %(most)s fit")
-        faults["name"] = words % {"characters": len(name), "most": MAX_NAME}
-    if entered and (not source or len(source) > MAX_SOURCE):
-        words = _("say who measured it and where, in at most %(most)s characters")
-        faults["source"] = words % {"most": MAX_SOURCE}
-    if faults:
-        raise ValidationError(faults)
+    _refuse_texts(name, source, has_values=bool(entered))
     with transaction.atomic():
         locked = locked_phase(phase)
         before = ManualMeasure.objects.filter(phase=locked, name=name).first()

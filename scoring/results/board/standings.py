@@ -262,21 +262,29 @@ def standings(
     else:
         _give_ranges(board, by)
     if not visible.shows_teams(phase, audience):
-        # The viewer's own teams keep their names.
-        own_teams = set(teams_of(viewer).values_list("slug", flat=True))
-        for row in board.rows:
-            if row.team_slug not in own_teams:
-                row.team = registrations.pseudonym(row.alias) if phase.shows_teams else None
-                row.team_slug, row.has_organiser = None, False
-                row.card = run_cards.without_names(row.card)
+        _hide_other_teams(board, viewer)
     if board.visibility == visible.Visibility.RANKS:
-        board.columns = []
-        for row in board.rows:
-            row.scores, row.value = {}, None
-        if board.separation is not None:
-            # Both would say how far the scores are apart.
-            board.separation = replace(board.separation, p=None, order_chance=None)
+        _hide_scores(board)
     return board
+
+
+def _hide_other_teams(board: Board, viewer: object) -> None:
+    """Remove or replace the names of all teams but the viewer's own."""
+    own_teams = set(teams_of(viewer).values_list("slug", flat=True))
+    for row in board.rows:
+        if row.team_slug not in own_teams:
+            row.team = registrations.pseudonym(row.alias) if board.phase.shows_teams else None
+            row.team_slug, row.has_organiser = None, False
+            row.card = run_cards.without_names(row.card)
+
+
+def _hide_scores(board: Board) -> None:
+    board.columns = []
+    for row in board.rows:
+        row.scores, row.value = {}, None
+    if board.separation is not None:
+        # Both numbers reveal the distance between scores.
+        board.separation = replace(board.separation, p=None, order_chance=None)
 
 
 def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
