@@ -50,6 +50,13 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     except Unavailable:
         # Where a model is missing, the sample is scored where it is there.
         return []
+    return _differences(expected_scores, found, place)
+
+
+def _differences(
+    expected_scores: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]], place: str
+) -> list[Problem]:
+    """Compare the expected scores of the file at ``place`` with the computed ones."""
     told = []
     for rules, values in expected_scores.items():
         if rules not in found or not isinstance(values, dict):

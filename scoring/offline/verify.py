@@ -172,23 +172,7 @@ def _check_evaluation(
         verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
         return None
     try:
-        kind = _type_of(archive, evaluation["task_type"])
-        options = _options(archive, evaluation)
-        # As the signatures of its numbers say.
-        drawn: dict[str, str] = {}
-        for metric in evaluation["metrics"].values():
-            drawn |= provenance_of(metric["signature"])
-        scoring = Scoring(
-            task_type=kind,
-            gold=[existing(archive, gold)],
-            run=existing(archive, run["file"]),
-            rules=kind.checked_rules(evaluation["rules"]),
-            options=kind.checked_options(options),
-            resamples=int(drawn.get("resamples", 1000)),
-            seed=int(drawn.get("seed", 0)),
-            method=drawn.get("interval", METHODS[0]),
-            part=read_part(drawn[PART]) if PART in drawn else None,
-        )
+        scoring = _scoring_of(archive, run["file"], evaluation, gold)
         again = score(scoring)
     except (MeasureFailed, Unavailable, OptionRefused, UnknownTaskType) as missing:
         verified.unchecked[str(missing)] += count
@@ -209,22 +193,52 @@ def _check_evaluation(
         if metric["column"] != column:
             verified.differs(f"{head} {name}: a number of {metric['column']}; computed again of {column}")
     expected = dict(numbers(again))
-    for place, reason in _set_aside(evaluation, kind, printed, expected).items():
+    for place, reason in _set_aside(evaluation, scoring.task_type, printed, expected).items():
         verified.unchecked[reason] += len(printed.pop(place)[0])
         expected.pop(place, None)
+    _compare_numbers(head, evaluation, printed, expected, verified)
+    _hear_packages(head, scoring, printed, verified)
+    return scoring
+
+
+def _scoring_of(archive: Path, run: str, evaluation: Evaluation, gold: str) -> Scoring:
+    """Return the scoring that the evaluation and the signatures of its numbers describe."""
+    task_type = _type_of(archive, evaluation["task_type"])
+    options = _options(archive, evaluation)
+    provenance: dict[str, str] = {}
+    for metric in evaluation["metrics"].values():
+        provenance |= provenance_of(metric["signature"])
+    return Scoring(
+        task_type=task_type,
+        gold=[existing(archive, gold)],
+        run=existing(archive, run),
+        rules=task_type.checked_rules(evaluation["rules"]),
+        options=task_type.checked_options(options),
+        resamples=int(provenance.get("resamples", 1000)),
+        seed=int(provenance.get("seed", 0)),
+        method=provenance.get("interval", METHODS[0]),
+        part=read_part(provenance[PART]) if PART in provenance else None,
+    )
+
+
+def _compare_numbers(
+    head: str,
+    evaluation: Evaluation,
+    printed: Mapping[str, tuple[Numbers, bool]],
+    expected: Mapping[str, tuple[Numbers, bool]],
+    verified: Verified,
+) -> None:
     for place in dict.fromkeys([*printed, *expected]):
         parts, is_model = printed.get(place, ({}, False))
         others = expected.get(place, ({}, False))[0]
         metric = evaluation["metrics"].get(place.removeprefix("metrics "))
         if metric and not has_intervals_of_today(metric):
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
-            both = parts, others
-            parts, others = ({name: n for name, n in side.items() if name not in ENDS} for side in both)
+            parts = {name: number for name, number in parts.items() if name not in ENDS}
+            others = {name: number for name, number in others.items() if name not in ENDS}
         # Classes of few instances are not shown to everybody.
         if parts or not place.startswith("breakdowns"):
             verified.compare(f"{head} {place}", parts, others, is_model=is_model)
-    _hear_packages(head, scoring, printed, verified)
-    return scoring
 
 
 def _set_aside(
@@ -385,20 +399,8 @@ def _check_ranks(
         verified.unchecked[NO_TESTS] += sum(row[name] is not None for row in rows.values() for name in RANKED)
         return
     tests, rules = found["tests"], board["rules"]
-    named = {frozenset((test["first"], test["second"])) for test in tests}
-    pairs = math.comb(len(rows), 2)
-    if len(named) < len(tests) or not all(pair <= rows.keys() and len(pair) == 2 for pair in named):
-        verified.differs(f"{path}: its paired tests are not each of two rows")
+    if not _has_sound_tests(path, board, rows, tests, verified):
         return
-    if board["compared"] and len(tests) < pairs:
-        lacking = pairs - len(tests)
-        verified.differs(f"{path}: it is said to be compared, and {lacking} paired tests are missing")
-    most = max(trials_for(1, 2 * len(rows)), 1 << MAX_EXACT_UNITS)
-    for test in tests:
-        fewest = trials_for(test["units"]) if test["test"] == APPROXIMATE else 1
-        if test["seed"] != SEED or not fewest <= test["trials"] <= most:
-            verified.differs(f"{path}: a paired test is not made as those of boards are")
-            return
     done = (run for run in rows if (run, rules) in scorings)
     of_gold = {run for run in done if printed[run, rules]["gold"]["sha256"] == board["gold"]["sha256"]}
     tested = (printed[run, rules]["metrics"][found["metric"]] for run in of_gold)
@@ -435,6 +437,31 @@ def _check_ranks(
         verified.unchecked[why] += len(RANKED) - len(names)
         chosen = {name: expected[name] for name in names}
         verified.compare(f"{path} {rows[run]['system']}", {name: rows[run][name] for name in names}, chosen)
+
+
+def _has_sound_tests(
+    path: str,
+    board: Mapping[str, Any],
+    rows: Mapping[int, Any],
+    tests: Sequence[Mapping[str, Any]],
+    verified: Verified,
+) -> bool:
+    """Return False if ranks cannot rest on the paired tests; report what is wrong with the tests."""
+    compared = {frozenset((test["first"], test["second"])) for test in tests}
+    pairs = math.comb(len(rows), 2)
+    if len(compared) < len(tests) or not all(pair <= rows.keys() and len(pair) == 2 for pair in compared):
+        verified.differs(f"{path}: its paired tests are not each of two rows")
+        return False
+    if board["compared"] and len(tests) < pairs:
+        lacking = pairs - len(tests)
+        verified.differs(f"{path}: it is said to be compared, and {lacking} paired tests are missing")
+    most = max(trials_for(1, 2 * len(rows)), 1 << MAX_EXACT_UNITS)
+    for test in tests:
+        fewest = trials_for(test["units"]) if test["test"] == APPROXIMATE else 1
+        if test["seed"] != SEED or not fewest <= test["trials"] <= most:
+            verified.differs(f"{path}: a paired test is not made as those of boards are")
+            return False
+    return True
 
 
 def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]]:
