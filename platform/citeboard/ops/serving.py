@@ -67,15 +67,7 @@ class Serving:
             signal.signal(number, self._on_signal)
         for group in self.groups.values():
             group.start()
-        keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
-        threads = [threading.Thread(target=keepers[part], name=part, daemon=True) for part in self.groups]
-        # Whatever mail servers and programs of organisers take, jobs are looked after in time.
-        threads.append(threading.Thread(target=self._watch_schema, name="schema", daemon=True))
-        if WORKER in self.groups:
-            post = partial(post_until, self._ending)
-            threads.append(threading.Thread(target=post, name="posting", daemon=True))
-        for thread in threads:
-            thread.start()
+        threads = self._start_threads()
         if reason := why_nothing_is_read():
             self.announce(f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done.")
         try:
@@ -96,6 +88,18 @@ class Serving:
             raise self._newer_schema
         if self._failure:
             raise Failed(self._failure)
+
+    def _start_threads(self) -> list[threading.Thread]:
+        keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
+        threads = [threading.Thread(target=keepers[part], name=part, daemon=True) for part in self.groups]
+        # Whatever mail servers and programs of organisers take, jobs are looked after in time.
+        threads.append(threading.Thread(target=self._watch_schema, name="schema", daemon=True))
+        if WORKER in self.groups:
+            post = partial(post_until, self._ending)
+            threads.append(threading.Thread(target=post, name="posting", daemon=True))
+        for thread in threads:
+            thread.start()
+        return threads
 
     def _on_signal(self, number: int, frame: object) -> None:
         """The first asks everything to end, the second does not wait for it, nor for a lock of its own."""
