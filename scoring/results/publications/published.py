@@ -135,6 +135,22 @@ def _placements(task: Task) -> list[Placement]:
     return [Placement.of(kept) for kept in task.published]
 
 
+def _add_table(published: Published, shown: PublishedTable) -> None:
+    """Add a table to the headlines, to the tables by class or to the others; split one that has both."""
+    placement, rows = shown.placement, shown.rows
+    if not any(row.system for row in rows):
+        published.others.append(shown)
+    elif not placement.by:
+        published.headlines.append(shown)
+    elif not placement.overall:
+        published.by_class.append(shown)
+    else:
+        classes = [row for row in rows if row.label != placement.overall]
+        published.by_class.append(replace(shown, rows=classes))
+        overall = [row for row in rows if row.label == placement.overall]
+        published.headlines.append(replace(shown, rows=overall))
+
+
 def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Published]:
     every = [placement for listed in placements.values() for placement in listed]
     wanted = {(placement.paper, placement.table) for placement in every}
@@ -157,17 +173,7 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
             for row in rows:
                 row.label = class_of(next(iter(row.figures.values())).features, placement)
             shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
-            if not any(row.system for row in rows):
-                published.others.append(shown)
-            elif not placement.by:
-                published.headlines.append(shown)
-            elif not placement.overall:
-                published.by_class.append(shown)
-            else:
-                classes = [row for row in rows if row.label != placement.overall]
-                published.by_class.append(replace(shown, rows=classes))
-                overall = [row for row in rows if row.label == placement.overall]
-                published.headlines.append(replace(shown, rows=overall))
+            _add_table(published, shown)
         for headline in published.headlines:
             headline.rows = best_first(headline.rows, headline.leading)
     return results

@@ -8,7 +8,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -196,14 +196,8 @@ def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
     return row
 
 
-def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...]:
-    said = {
-        key: fields.mapping(key, (int, float), "numbers by metric")
-        if key in ("values", "deviations", "less_than")
-        else fields.mapping(key, str, "texts by metric")
-        for key in PARTS.values()
-    }
-    names = [measure.name for measure in measures]
+def _refuse_names(fields: Fields, said: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Refuse figures of unknown metrics, and metrics without a figure."""
     for key in ("values", "printed", "deviations", "less_than"):
         for name in said[key]:
             if name not in names:
@@ -211,6 +205,16 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
         for name in names if key in ("values", "printed") else ():
             if name not in said[key]:
                 fields.refuse(name, f"{name} is missing")
+
+
+def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...]:
+    said = {
+        key: fields.mapping(key, (int, float), "numbers by metric")
+        if key in ("values", "deviations", "less_than")
+        else fields.mapping(key, str, "texts by metric")
+        for key in PARTS.values()
+    }
+    _refuse_names(fields, said, [measure.name for measure in measures])
     figures = []
     for measure in measures:
         name = measure.name

@@ -252,6 +252,17 @@ def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, 
     return None, {}
 
 
+def _printed_classes(shown: published.PublishedTable, plan: Recomputed) -> dict[str, dict[str, str]]:
+    """Return by dimension of the board the printed label of each class, by its casefolded name."""
+    printed: dict[str, dict[str, str]] = {}
+    for label in {row.label: None for row in shown.rows}:
+        dimension, name = plan.dimension or shown.placement.by, plan.classes.get(label, label)
+        if label in plan.classes and ":" in name:
+            dimension, _colon, name = name.partition(":")
+        printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
+    return printed
+
+
 def class_values(
     board: Board | None, rows: Mapping[K, Row], shown: published.PublishedTable, plan: Recomputed
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
@@ -259,16 +270,9 @@ def class_values(
     metric = shown.computed.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}, {}
-    #: By dimension of the board what its classes, in small letters, are called in print.
-    printed: dict[str, dict[str, str]] = {}
-    for label in {row.label: None for row in shown.rows}:
-        dimension, name = plan.dimension or shown.placement.by, plan.classes.get(label, label)
-        if label in plan.classes and ":" in name:
-            dimension, _colon, name = name.partition(":")
-        printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
     values: dict[tuple[str, K], tuple[float | None, str]] = {}
     sizes: dict[str, int] = {}
-    for dimension, names in printed.items():
+    for dimension, names in _printed_classes(shown, plan).items():
         table = class_table(board, list(rows.values()), dimension, metric)
         for own_class in table.lines:
             if (known_as := names.get(own_class.label.casefold())) is None:
