@@ -81,15 +81,7 @@ def _sheet(built: "Built") -> Iterator[str]:
     yield from markdown_table(("rule", "value"), rows)
     if not rules.every_context:
         yield f"{_HOW_DRAWN[rules.sampling]}\n"
-        still = classes.SIDE_CONDITIONS.items()
-        conditions = {name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still}
-        if "h_index_group" not in built.classes:
-            del conditions["h_index_group"]
-        if rules.sampling == classes.OFFICIAL:
-            of_others = conditions.keys() & {*classes.COMBINED}
-            conditions |= dict.fromkeys(of_others, "the contexts of the other sets")
-        shown = ((name, words or "none") for name, words in conditions.items())
-        yield from markdown_table(("dimension", "side conditions"), shown)
+        yield from markdown_table(("dimension", "side conditions"), _side_conditions(built))
     yield "## Classes\n"
     for dimension, counts in built.classes.items():
         yield from markdown_table((dimension, "contexts"), counts.items())
@@ -100,17 +92,32 @@ def _sheet(built: "Built") -> Iterator[str]:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
     for distribution in built.distributions:
         yield f"### {distribution.name}\n\n![{distribution.name}]({CHARTS}/{_slug(distribution.name)}.svg)\n"
-        sides = (distribution.before, distribution.after)
-        sums = [sum(side.values()) or 1 for side in sides]
-        cells = []
-        for label in distribution.before:
-            pair = [side.get(label, 0) for side in sides]
-            if distribution.is_mean:
-                shown_pair = [f"{mean:,.1f}" for mean in pair]
-            else:
-                shown_pair = [f"{int(n):,} ({n / total:.1%})" for n, total in zip(pair, sums, strict=True)]
-            cells.append((label, *shown_pair))
-        yield from markdown_table(("class", "before", "after"), cells)
+        yield from markdown_table(("class", "before", "after"), _distribution_rows(distribution))
+
+
+def _side_conditions(built: "Built") -> list[tuple[str, str]]:
+    """Return each dimension with the conditions that its sampling keeps to."""
+    still = classes.SIDE_CONDITIONS.items()
+    conditions = {name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still}
+    if "h_index_group" not in built.classes:
+        del conditions["h_index_group"]
+    if built.rules.sampling == classes.OFFICIAL:
+        of_others = conditions.keys() & {*classes.COMBINED}
+        conditions |= dict.fromkeys(of_others, "the contexts of the other sets")
+    return [(name, words or "none") for name, words in conditions.items()]
+
+
+def _distribution_rows(distribution: "Distribution") -> Iterator[tuple[str, ...]]:
+    """Yield each class with its mean, or its count and share, before and after sampling."""
+    sides = (distribution.before, distribution.after)
+    sums = [sum(side.values()) or 1 for side in sides]
+    for label in distribution.before:
+        pair = [side.get(label, 0) for side in sides]
+        if distribution.is_mean:
+            cells = [f"{mean:,.1f}" for mean in pair]
+        else:
+            cells = [f"{int(n):,} ({n / total:.1%})" for n, total in zip(pair, sums, strict=True)]
+        yield label, *cells
 
 
 _HOW_DRAWN = {
@@ -216,6 +223,31 @@ class _Side:
         return {name: self._citations[name] / count for name, count in sorted(self._cited.items())}
 
 
+def _features(before: _Side, after: _Side) -> Iterator[Distribution]:
+    """Yield the distribution of each feature that has classes."""
+    for name, counts in before.features.items():
+        if set(counts) - {NO_CLASS}:
+            labels = sorted(counts)
+            sampled = after.features[name]
+            yield Distribution(
+                name,
+                {label: counts[label] for label in labels},
+                {label: sampled[label] for label in labels},
+            )
+
+
+def _papers_by_field(store: Store, rules: classes.Rules) -> Distribution:
+    """Count the papers of each field and group of years, before and after sampling."""
+    before: Counter[str] = Counter()
+    after: Counter[str] = Counter()
+    asked = {"cited": rules.field_of == "cited", "every": rules.every_context}
+    for row in store.rows(SQL["datasheet: papers"], asked):
+        label = f"{row['field']} {rules.years(row['year'])}"
+        before[label] += row["before"]
+        after[label] += row["after"]
+    return Distribution(PAPERS, dict(before), dict(after))
+
+
 def count_all(store: Store, built: "Built") -> None:
     rules, before, after = built.rules, _Side(), _Side()
     is_everything = rules.every_context
@@ -231,21 +263,12 @@ def count_all(store: Store, built: "Built") -> None:
         for dimension in classes.SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(","):
             if dimension and row[dimension] is not None:
                 by_class[dimension][row[dimension]] += 1
-    for name, counts in before.features.items():
-        if set(counts) - {NO_CLASS}:
-            sides = (side.features[name] for side in (before, after))
-            first, last = ({label: side[label] for label in sorted(counts)} for side in sides)
-            built.distributions.append(Distribution(name, first, last))
+    built.distributions.extend(_features(before, after))
     if means := before.mean_citations():
         built.distributions.append(Distribution(CITATIONS, means, after.mean_citations(), is_mean=True))
-    papers: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    asked = {"cited": rules.field_of == "cited", "every": is_everything}
-    for row in store.rows(SQL["datasheet: papers"], asked):
-        label = f"{row['field']} {rules.years(row['year'])}"
-        papers[0][label] += row["before"]
-        papers[1][label] += row["after"]
-    if papers[0]:
-        built.distributions.append(Distribution(PAPERS, dict(papers[0]), dict(papers[1])))
+    papers = _papers_by_field(store, rules)
+    if papers.before:
+        built.distributions.append(papers)
     counted_classes = ((name, counts) for name, counts in by_class.items() if any(counts.values()))
     built.classes = {name: dict(sorted(counts.items())) for name, counts in counted_classes}
     built.eligible, built.selected = before.total, after.total

@@ -4,7 +4,7 @@ The corpus marks only the citations of each topic's own reference paper, so all 
 collection are the candidates of every citing paper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scoring.tools.builders.contexts import style_of, tokens, with_placeholder, without_unmarked
@@ -35,15 +35,7 @@ def load(path: Path, store: Store) -> None:
         for name, sentences in sorted(topic.papers.items()):
             citing_papers.setdefault(name, sentences)
     for citing, sentences in citing_papers.items():
-        if citing not in papers:
-            store.add_paper(_paper(citing, sentences))
-        for name, paper in papers.items():
-            # A paper never cites itself.
-            if name != citing:
-                reference = Reference(ref_id=name, target=name, raw=paper.title, title=paper.title)
-                store.add_reference(citing, reference)
-        for sentence in sentences:
-            store.add_sentence(len(tokens(sentence.text)))
+        _add_citing_paper(store, papers, citing, sentences)
     pairs = ((topic, citance) for topic in topics for citance in topic.citances)
     for number, (topic, citance) in enumerate(pairs):
         sentences = topic.citing_paper(citance)
@@ -62,6 +54,21 @@ def load(path: Path, store: Store) -> None:
             style=style_of(citance.marker),
         )
         store.add_context(citing, context)
+
+
+def _add_citing_paper(
+    store: Store, papers: Mapping[str, Paper], citing: str, sentences: Sequence[Sentence]
+) -> None:
+    """Add a paper with its sentences, and the papers of all topics as its references."""
+    if citing not in papers:
+        store.add_paper(_paper(citing, sentences))
+    for name, paper in papers.items():
+        # A paper never cites itself.
+        if name != citing:
+            reference = Reference(ref_id=name, target=name, raw=paper.title, title=paper.title)
+            store.add_reference(citing, reference)
+    for sentence in sentences:
+        store.add_sentence(len(tokens(sentence.text)))
 
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
