@@ -101,6 +101,16 @@ class Pages:
     def _guarded(self, view: View) -> View:
         return view if self._is_public else login_required(view)
 
+    def _confirmation(
+        self, request: HttpRequest, asked: WouldLetOut | AskFirst, thing: Any, *, part: str, leave: str
+    ) -> HttpResponseBase:
+        """Return the page that asks the user to confirm; ``leave`` is the address of the page before."""
+        if isinstance(asked, WouldLetOut):
+            return asked_again(request, asked, **self._context(thing), part=part, leave=leave)
+        if asked.rehearsal.made:
+            return ask_first(request, asked.rehearsal)
+        return shown_first(request, asked.rehearsal, season_of(thing), part=part, leave=leave)
+
     def _view(
         self,
         view: Callable[..., Answer],
@@ -124,12 +134,7 @@ class Pages:
                     answered = view(request, thing, **rest)
             except (WouldLetOut, AskFirst) as asked:
                 leave = self._address(request, back, address, thing) if is_act else ""
-                shown: dict[str, Any] = {"part": part, "leave": leave}
-                if isinstance(asked, WouldLetOut):
-                    return asked_again(request, asked, **self._context(thing), **shown)
-                if asked.rehearsal.made:
-                    return ask_first(request, asked.rehearsal)
-                return shown_first(request, asked.rehearsal, season_of(thing), **shown)
+                return self._confirmation(request, asked, thing, part=part, leave=leave)
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise

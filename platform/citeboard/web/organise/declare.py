@@ -236,22 +236,8 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
         raise Http404(_("The task is a built-in type."))
     context: Told = {"edits": task}
     draft = _draft_sent(request, season, task)
-    if draft is None and task is not None:
-        draft = declaring.draft_of(task)
-        told = declaring.look_at(draft, request.user)
-        return context | _shown(DeclarationForm(None, {**draft, **_facts(told)}, season), told)
     if draft is None:
-        first = GoldOfTask(**sent(request), label_suffix="")
-        if not first.is_valid():
-            return context | {"form": first}
-        with refusals_at(first, "title"):
-            slug = declaring.free_slug(season, first.cleaned_data["title"])
-        if first.errors:
-            return context | {"form": first}
-        draft, told = _begun(request, season, first, slug)
-        if not told.get("task"):
-            return context | {"form": first, **_problems(told)}
-        return context | _shown(DeclarationForm(None, draft, season), told)
+        return context | (_of_gold(request, season) if task is None else _of_task(request, season, task))
     draft["files"] = {name: text for name, text in draft["files"].items() if name != MEASURES}
     if own := request.POST.get("own_measures", "").strip():
         draft["files"][MEASURES] = own.replace("\r\n", "\n")[:MAX_MEASURES] + "\n"
@@ -269,6 +255,28 @@ def declare(request: SignedInRequest, season: Season, task: Task | None = None) 
         except rescoring.GoldRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
     return context | _shown(form, told)
+
+
+def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
+    """Return the form with the present declaration of a task."""
+    draft = declaring.draft_of(task)
+    told = declaring.look_at(draft, request.user)
+    return _shown(DeclarationForm(None, {**draft, **_facts(told)}, season), told)
+
+
+def _of_gold(request: SignedInRequest, season: Season) -> Told:
+    """Return the form for the gold of a new task, or after it the form with a proposed declaration."""
+    first = GoldOfTask(**sent(request), label_suffix="")
+    if not first.is_valid():
+        return {"form": first}
+    with refusals_at(first, "title"):
+        slug = declaring.free_slug(season, first.cleaned_data["title"])
+    if first.errors:
+        return {"form": first}
+    draft, told = _begun(request, season, first, slug)
+    if not told.get("task"):
+        return {"form": first, **_problems(told)}
+    return _shown(DeclarationForm(None, draft, season), told)
 
 
 def _saved(
