@@ -95,17 +95,27 @@ def _score_and_publish(left: list[Job], scorer: child.Scorer) -> None:
                 scorer.begin_step()
         interruptions.check()
         if time.monotonic() - silent_since > min(MAX_SILENCE, settings.LEASE_SECONDS / 4):
-            for job in list(left):
-                heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
-                if not default_on_database_error(heartbeat, otherwise=True):
-                    left.remove(job)
-                    settle(job, engine.JobLost())
+            _renew_leases(left, scorer)
             if not left:
                 return
             silent_since = time.monotonic()
     if scorer.last_words:
         words = "The scorer of job %s said: %s"
         log.warning(words, jobs[0].pk, scorer.last_words, extra=engine.described(jobs[0]))
+    _end_left(left, scorer)
+
+
+def _renew_leases(left: list[Job], scorer: child.Scorer) -> None:
+    """Renew the lease of each job; remove and settle the jobs that lost theirs."""
+    for job in list(left):
+        heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
+        if not default_on_database_error(heartbeat, otherwise=True):
+            left.remove(job)
+            settle(job, engine.JobLost())
+
+
+def _end_left(left: list[Job], scorer: child.Scorer) -> None:
+    """End the job whose rule set the scorer was at; requeue the others unless all are refused."""
     is_under_way = True
     while left:
         job = left.pop(0)
