@@ -145,17 +145,7 @@ def _write(season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User |
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
     remembered = plans.remembered_of(season)
-    for address, role in plan.entry.roles.items():
-        user = User.objects.filter(email__iexact=address).first()
-        if user is None or entries.organiser_key(address) in plan.stays:
-            continue
-        if add_organiser(season=season, user=user, by=by, role=role):
-            changes.append(f"{role} {address}: added")
-    removed = {key for key in plan.removed_roles(remembered) if key not in plan.stays}
-    for organiser in season.organisers.select_related("user", "season"):
-        if entries.organiser_key(organiser.user.email) in removed:
-            remove_organiser(organiser=organiser, by=by)
-            changes.append(f"{organiser.role} {organiser.user.email}: removed")
+    _write_roles(season, plan, remembered, by, changes)
     if entry.terms and entries.TERMS_KEY not in plan.stays:
         before, published = current_terms(season), publish_terms(season=season, text=entry.terms, by=by)
         if published != before:
@@ -174,6 +164,23 @@ def _write(season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User |
             season=season, defaults={"values": values, "loaded_at": timezone.now(), "loaded_by": by}
         )
     return changes
+
+
+def _write_roles(
+    season: Season, plan: plans.Plan, remembered: Mapping[str, Any], by: User | None, changes: list[str]
+) -> None:
+    """Add the organisers of the file and remove those who left it."""
+    for address, role in plan.entry.roles.items():
+        user = User.objects.filter(email__iexact=address).first()
+        if user is None or entries.organiser_key(address) in plan.stays:
+            continue
+        if add_organiser(season=season, user=user, by=by, role=role):
+            changes.append(f"{role} {address}: added")
+    removed = {key for key in plan.removed_roles(remembered) if key not in plan.stays}
+    for organiser in season.organisers.select_related("user", "season"):
+        if entries.organiser_key(organiser.user.email) in removed:
+            remove_organiser(organiser=organiser, by=by)
+            changes.append(f"{organiser.role} {organiser.user.email}: removed")
 
 
 def _write_task(
@@ -201,13 +208,7 @@ def _write_task(
         import_string(RERANK)(task)
     is_scored_again = any(Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS)
     for part in entry.phases:
-        present = Phase.objects.filter(task=task, slug=part.slug).first()
-        before = PhaseFacts.of(present) if present else None
-        phase = present or Phase(task=task, slug=part.slug)
-        facts = plan.facts_for(entries.phase_prefix(task.slug, part.slug))
-        _written(phase, facts, f"phase {task.slug}/{phase.slug}", changes)
-        if before is not None:
-            tell_changed_phase(phase, before, at=timezone.now(), by=by)
+        _write_phase(task, part.slug, plan, by, changes)
     for gold in entry.gold:
         own = kept.get((entry.slug, gold.split))
         if own is None or entries.gold_key(entry.slug, gold.split) in plan.stays:
@@ -220,6 +221,17 @@ def _write_task(
             changes.append(f"{name}: version {version.number}, {version.instances} instances")
     if is_scored_again and (jobs := [job for phase in task.phases.all() for job in rescore(phase)]):
         changes.append(f"task {task.slug}: {len(jobs)} scorings queued for the runs it has")
+
+
+def _write_phase(task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]) -> None:
+    """Write a phase, and notify participants of a phase that changed."""
+    present = Phase.objects.filter(task=task, slug=slug).first()
+    before = PhaseFacts.of(present) if present else None
+    phase = present or Phase(task=task, slug=slug)
+    facts = plan.facts_for(entries.phase_prefix(task.slug, slug))
+    _written(phase, facts, f"phase {task.slug}/{slug}", changes)
+    if before is not None:
+        tell_changed_phase(phase, before, at=timezone.now(), by=by)
 
 
 def _write_baseline(

@@ -281,16 +281,7 @@ def make_plan(entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisio
         if task_type is None:
             continue
         for gold in task.gold:
-            # A path that was refused would only be missed once more, by the reader of gold.
-            if gold.paths and len(gold.paths) == len(gold.table.values["paths"]):
-                folder = scratch / task.slug / gold.split
-                folder.mkdir(parents=True, exist_ok=True)
-                try:
-                    prepared = packing.prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
-                except InputRefused as refused:
-                    elsewhere += refused.problems
-                else:
-                    plan.gold[task.slug, gold.split] = prepared
+            elsewhere += _gold_problems(plan, task, task_type, gold, scratch)
             _refuse_unexplained_fix(plan, task, gold, reason, decisions)
         for baseline in task.baselines:
             elsewhere += _baseline_problems(plan, task, task_type, baseline)
@@ -298,6 +289,23 @@ def make_plan(entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisio
     if in_file or elsewhere:
         raise InputRefused([*in_file, *elsewhere])
     return plan
+
+
+def _gold_problems(
+    plan: Plan, task: entries.TaskEntry, task_type: TaskType, gold: entries.GoldEntry, scratch: Path
+) -> Sequence[Problem]:
+    """Prepare the gold of a split for the plan, or return what is wrong with it."""
+    # A path that was refused would only be missed once more, by the reader of gold.
+    if not gold.paths or len(gold.paths) != len(gold.table.values["paths"]):
+        return []
+    folder = scratch / task.slug / gold.split
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        prepared = packing.prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
+    except InputRefused as refused:
+        return refused.problems
+    plan.gold[task.slug, gold.split] = prepared
+    return []
 
 
 def _metrics_of(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
