@@ -61,6 +61,18 @@ def length_class(words: int) -> str:
     return next((name for limit, name in _WORDS if words < limit), "200 words or more")
 
 
+def _json_value(text: str) -> Any:
+    """Return the only JSON value of a line. Raises ValueError and RecursionError."""
+    try:
+        value, end = _SCANNER(text, 0)
+    except StopIteration:
+        end = -1
+    if end != len(text):
+        # The slower decoder says what is wrong and where.
+        value = _DECODER.decode(text)
+    return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
+
+
 def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any], str]]:
     """Line number, object and raw line of every line that is a JSON object; the others become problems."""
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
@@ -73,15 +85,7 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
             if not text:
                 continue
             try:
-                try:
-                    value, end = _SCANNER(text, 0)
-                except StopIteration:
-                    end = -1
-                if end != len(text):
-                    # The slower road says what is wrong and where.
-                    value = _DECODER.decode(text)
-                if "\\u" in text and _SURROGATE.search(text):
-                    value = without_halves(value)
+                value = _json_value(text)
             except (ValueError, RecursionError) as fault:
                 is_number = isinstance(fault, NotFinite)
                 expected = "finite numbers" if is_number else "one JSON object on each line"

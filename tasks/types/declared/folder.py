@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from io import BytesIO
@@ -132,14 +132,7 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
             task = replace(task, keeps_records=True)
         given = {**vars(task), "levels": getattr(task, "levels", ())}
         naming = Naming(f"{form}-one" if isinstance(task, EvidenceOfOne) else form, given, own)
-        for rule in rules:
-            name = rule.text("name")
-            if name and not SLUG.fullmatch(name):
-                rule.refuse("name", f"“{name}” is no name", SLUG_WORDS)
-            elif name in rule_sets:
-                rule.refuse("name", f"two rule sets are called “{name}”")
-            rule_sets[name] = naming.metrics(rule)
-            rule.close()
+        rule_sets = _rule_sets(rules, naming)
     keys.close()
     if faults or task is None:
         return None, faults
@@ -169,6 +162,20 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
         **facts,
     )
     return task_type, faults
+
+
+def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
+    """Return the metrics of each rule set by its name; refuse bad and repeated names."""
+    rule_sets: dict[str, Any] = {}
+    for rule in rules:
+        name = rule.text("name")
+        if name and not SLUG.fullmatch(name):
+            rule.refuse("name", f"“{name}” is no name", SLUG_WORDS)
+        elif name in rule_sets:
+            rule.refuse("name", f"two rule sets are called “{name}”")
+        rule_sets[name] = naming.metrics(rule)
+        rule.close()
+    return rule_sets
 
 
 def _at_cutoffs(

@@ -375,15 +375,7 @@ def _of_form(
     measures: list[Any] = list(MEASURES[form])
     values = [row.get(answer) for row in rows]
     if form == "labels":
-        said: Values = {"labels": list(labels)}
-        if any(isinstance(value, list) for value in values):
-            return said | {"several": True}, ["macro_f1", "micro_f1", "exact_match"]
-        said["probabilities"] = "optional"
-        if len(labels) == 2:
-            plain = next((label for label in labels if _PLAIN.fullmatch(label)), labels[0])
-            said |= {"positive": next(label for label in labels if label != plain), "confidence": "optional"}
-            return said, ["f1", "precision", "recall", *measures]
-        return said, measures + (_of_labels(labels) if len(labels) <= MAX_LABEL_MEASURES else [])
+        return _label_answer(labels, measures, has_lists=any(isinstance(value, list) for value in values))
     if form == "numbers":
         flat: list[Any] = [own for value in values for own in (value if isinstance(value, list) else [value])]
         return {"least": min(flat), "most": max(flat)}, measures
@@ -406,6 +398,19 @@ def _of_form(
         kinds = sorted({str(row["label"]) for row in rows if "label" in row})
         return {"shape": "one", "labels": kinds}, ["fever_score", "label_accuracy", "evidence_f1"]
     return {"field": "text"}, measures
+
+
+def _label_answer(labels: Sequence[str], measures: list[Any], *, has_lists: bool) -> tuple[Values, list[Any]]:
+    """Return [task.answer] of the form labels, and the measures."""
+    said: Values = {"labels": list(labels)}
+    if has_lists:
+        return said | {"several": True}, ["macro_f1", "micro_f1", "exact_match"]
+    said["probabilities"] = "optional"
+    if len(labels) == 2:
+        plain = next((label for label in labels if _PLAIN.fullmatch(label)), labels[0])
+        said |= {"positive": next(label for label in labels if label != plain), "confidence": "optional"}
+        return said, ["f1", "precision", "recall", *measures]
+    return said, measures + (_of_labels(labels) if len(labels) <= MAX_LABEL_MEASURES else [])
 
 
 def _of_labels(labels: Sequence[str]) -> list[Any]:
