@@ -254,6 +254,18 @@ def mutants(path: str) -> Iterator[Mutant]:
     """Annotations, docstrings, messages and guards stay, and what no test can notice wherever it stands."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     within: dict[int, str] = {}
+    passed_over = passed_over_in(tree)
+    for function, name in within_functions(tree):
+        for statement in function.body:
+            within |= {id(below): name for below in ast.walk(statement)}
+    for number, node in enumerate(ast.walk(tree)):
+        if id(node) not in passed_over:
+            for change, _ in enumerate(changes(node)):
+                yield Mutant(path, number, change, within.get(id(node), ""))
+
+
+def passed_over_in(tree: ast.AST) -> set[int]:
+    """Return the ids of the nodes that stay as they are."""
     passed_over: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg in GUARDS:
@@ -268,13 +280,7 @@ def mutants(path: str) -> Iterator[Mutant]:
             and node.func.attr == "reshape"
         ):
             passed_over |= {id(one.operand) for one in node.args if isinstance(one, ast.UnaryOp)}
-    for function, name in within_functions(tree):
-        for statement in function.body:
-            within |= {id(below): name for below in ast.walk(statement)}
-    for number, node in enumerate(ast.walk(tree)):
-        if id(node) not in passed_over:
-            for change, _ in enumerate(changes(node)):
-                yield Mutant(path, number, change, within.get(id(node), ""))
+    return passed_over
 
 
 def is_passed_over(node: ast.AST) -> bool:
@@ -408,7 +414,7 @@ class Trial(Plugin):
         self.noticed: dict[str, Counter[str]] = defaultdict(Counter)
         self.sound: set[str] = set()
 
-    def pytest_runtestloop(self, session: Any) -> bool:
+    def pytest_runtestloop(self, session: Any) -> bool:  # noqa: C901  (trials share what is compiled and found)
         session.config._tmp_path_factory.getbasetemp()  # noqa: SLF001  (made once, for all forks)
         items = {item.nodeid: item for item in session.items}
         for path in {mutant.path for mutant, _ in self.given}:
@@ -713,7 +719,9 @@ def main() -> None:
     print(f"{time.monotonic() - began:.0f} s")
 
 
-def work(number: int, sample: list[Mutant], records: dict[str, Any], folder: Path, deadline: float) -> None:
+def work(  # noqa: C901  (its three rounds share what was noticed)
+    number: int, sample: list[Mutant], records: dict[str, Any], folder: Path, deadline: float
+) -> None:
     output = (folder / f"results-{number}").open("w")
     seconds = {test: own for test, (own, _) in records["tests"].items()}
 

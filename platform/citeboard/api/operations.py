@@ -156,7 +156,7 @@ EARLY = OpenApiResponse(
 )
 
 
-def operation(  # noqa: PLR0913  (each is a part of the declaration)
+def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of the declaration)
     method: str,
     address: str,
     *,
@@ -196,7 +196,7 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
     ``name`` and ``operation_id`` are the function's unless given.
     """
 
-    def declare(function: F) -> F:
+    def declare(function: F) -> F:  # noqa: C901  (each branch is a part of the declaration)
         taken = len(signature(of).parameters) - 1 if of else 0
 
         def answer(view: OperationView, request: Request, **captured: Any) -> HttpResponseBase:

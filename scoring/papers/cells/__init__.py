@@ -186,7 +186,7 @@ class Computed:
     faults: list[str] = field(default_factory=list)
 
 
-def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:
+def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:  # noqa: C901  (two loops over one cache)
     told = Computed()
     known: dict[str, Any] = {}
 
