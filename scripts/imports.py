@@ -1,6 +1,7 @@
 """Who imports whom among our own modules, wherever in a file the import stands.
 
-`python scripts/imports.py` prints the packages of `citeboard`, `scoring` and `tasks` from the top, with what each imports.
+`python scripts/imports.py` prints the packages of `citeboard`, `scoring` and `tasks` from the
+top, with what each imports.
 """
 
 from __future__ import annotations

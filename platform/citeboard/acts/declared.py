@@ -1,4 +1,4 @@
-"""Acts are declared once: `citeboard.web.pages` makes pages of them, `citeboard.api.operations` operations."""
+"""Acts, each declared once for `citeboard.web.pages` and `citeboard.api.operations`."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping
